@@ -24,11 +24,13 @@
 #include "device/gpu_device.h"
 #include "report/entry_json.h"
 #include "report/judged_kernel.h"
+#include "report/judged_trace.h"
 #include "report/tuned_table.h"
 #include "spec/op_file.h"
 #include "spec/problems.h"
 #include "spec/twins.h"
 #include "tuner/kernel_version.h"
+#include "tuner/sweep_run.h"
 #include "tuner/tuner.h"
 #include "tuner/verifier.h"
 
@@ -36,6 +38,10 @@ namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
+
+// A sweep may not lose a minute on each of its configurations; a submission is one, or few. A
+// kernel of CuTe took 58 s of a 2.5 GHz processor.
+constexpr double kCompileTimeoutS = 300;
 
 struct JudgeOptions {
   std::string op;
@@ -48,6 +54,7 @@ struct JudgeOptions {
   std::vector<std::string> include;
   bool full = false;
   bool json = false;
+  bool trace = false;
 };
 
 /// A folder for what is unpacked, which goes away with this object.
@@ -168,6 +175,11 @@ class Judge {
   void judge(const KernelSpec& kernel, JudgedKernel& judged) const {
     Store store = Store::in_memory();
     judged.device = target_.device->info().name;
+    judged.nvrtc_version = compiler_.nvrtc_version();
+    for (const ArgSpec& arg : kernel.args) {
+      const auto* const buffer = std::get_if<BufferSpec>(&arg.form);
+      if (buffer && buffer->role == Role::in) judged.inputs.push_back(arg.name);
+    }
     if (target_.compile_only) judged.verdict = Verdict::compiled;
     for (JudgedProblem& problem : problems_of(kernel, options_.hidden)) {
       sweep(kernel, problem, store, judged);
@@ -228,6 +240,9 @@ class Judge {
       return;
     }
     problem.config = best->record.config;
+    if (const auto& validation = best->record.outcome.validation) {
+      problem.relative_error = validation->relative_error;
+    }
     if (target_.compile_only) return;
     compare(kernel, store, problem);
     explain_time(kernel, *best, problem);
@@ -322,17 +337,25 @@ class Judge {
   const Target& target_;
 };
 
+std::string told(const JudgedKernel& judged, const JudgeOptions& options) {
+  if (options.trace) return trace_lines(judged, now_utc());
+  return options.json ? document("judge", judged_json(judged)) : judged_text(judged);
+}
+
 int run_judge(const JudgeOptions& options) {
+  if (options.trace && options.device == "none") {
+    throw UsageError("--trace: expected a GPU, for a trace tells of a run; found --device none");
+  }
   const fs::path kernels = kernel_folder(options.kernels);
   const fs::path op_path = op_file(options, kernels);
-  NvrtcCompiler compiler({cache_directory(), 0, 60, true});
+  NvrtcCompiler compiler({cache_directory(), 0, kCompileTimeoutS, true});
   const Target target = target_of(options, compiler);
   const Judge judge(options, kernels, op_path, compiler, target);
   int code = kExitDone;
   for (const std::string& submission : options.submissions) {
     for (const JudgedKernel& judged : judge.judge(submission)) {
       if (judged.verdict == Verdict::wrong) code = kExitNo;
-      write_out(options.json ? document("judge", judged_json(judged)) : judged_text(judged));
+      write_out(told(judged, options));
     }
   }
   return code;
@@ -360,6 +383,8 @@ void add_judge(Command program) {
   verb.add_flag("--full", options->full,
                 "verify all problems as assay verify does; default: a quick look at the smallest");
   verb.add_flag("--json", options->json, "print a JSON document for each submission");
+  verb.add_flag("--trace", options->trace,
+                "print a Trace of flashinfer-bench for each public problem, a line of JSON each");
   verb.footer(
       "example: assay judge gemm_f32 my_gemm.cu\n"
       "exit code 0 when all are correct, 1 when one is wrong");

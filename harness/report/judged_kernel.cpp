@@ -36,13 +36,15 @@ Json speed_json(const JudgedProblem& problem) {
             {"speedup_high", finite_or_null(rival.speedup.high)}};
   };
   Json json = where_json(problem);
-  json.update({{"time_ns", known_or_null(problem.time_ns.value)},
-               {"time_low_ns", finite_or_null(problem.time_ns.low)},
-               {"time_high_ns", finite_or_null(problem.time_ns.high)},
-               {"roofline_ratio", known_or_null(problem.roofline_ratio)},
-               {"explanation", text_or_null(problem.explanation)},
-               {"rank", problem.rank > 0 ? Json(problem.rank) : Json(nullptr)},
-               {"rivals", json_list(problem.rivals, rival_json)}});
+  json.update(
+      {{"time_ns", known_or_null(problem.time_ns.value)},
+       {"time_low_ns", finite_or_null(problem.time_ns.low)},
+       {"time_high_ns", finite_or_null(problem.time_ns.high)},
+       {"roofline_ratio", known_or_null(problem.roofline_ratio)},
+       {"relative_error", problem.relative_error ? Json(*problem.relative_error) : Json(nullptr)},
+       {"explanation", text_or_null(problem.explanation)},
+       {"rank", problem.rank > 0 ? Json(problem.rank) : Json(nullptr)},
+       {"rivals", json_list(problem.rivals, rival_json)}});
   return json;
 }
 

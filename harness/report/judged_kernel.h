@@ -25,9 +25,10 @@ struct JudgedProblem {
   Problem problem;
   int hidden = 0;  // its number among the hidden problems; 0: it is public
   Config config = {};
-  Interval time_ns = {};         // zeros where nothing was timed
-  double roofline_ratio = 0;     // 0: not known
-  std::string explanation = {};  // the first sentence of what the time is made of
+  Interval time_ns = {};                      // zeros where nothing was timed
+  double roofline_ratio = 0;                  // 0: not known
+  std::optional<double> relative_error = {};  // of the whole output, as `Validation` has it
+  std::string explanation = {};               // the first sentence of what the time is made of
   std::vector<Rival> rivals = {};
   int rank = 0;  // among the submission and its rivals
 };
@@ -40,6 +41,8 @@ struct JudgedKernel {
   std::string op;
   std::string kernel = {};
   std::string device = {};
+  std::string nvrtc_version = {};
+  std::vector<std::string> inputs = {};  // the names of the op's
   Verdict verdict = Verdict::correct;
   /// Of a wrong one: what is wrong. `failed` is the smallest problem that shows it, if one does.
   std::string status = {};

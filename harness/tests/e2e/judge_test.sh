@@ -54,6 +54,19 @@ judge honest --device 0 --json >output 2>errors || fail "judge --json: exit $?"
 [[ $(field 'problems[0].time_ns') =~ ^[0-9.]+$ && $(field 'problems[0].rank') == 1 ]] || fail "no time"
 [[ $(field 'checks[0].result') == passed ]] || fail "not verified"
 
+# The same as Traces of flashinfer-bench: a line for each public problem. A Trace of a pass must have
+# figures of both kinds, one of a wrong output none of speed, and others none at all.
+echo 'problems: [{N: 3001}]' >hidden.yaml
+judge honest --device 0 --trace --hidden hidden.yaml >traces 2>errors || fail "--trace: exit $?"
+[[ $(wc -l <traces) == 3 ]] || fail "expected three traces: $(cat traces)"
+# trace N PATH: a field of the trace in line N.
+trace() { sed -n "$1p" traces >line && sqlite3 :memory: "SELECT json_extract(readfile('line'), '\$.$2')"; }
+[[ $(trace 1 definition)/$(trace 1 solution) == add/honest ]] || fail "the names of a trace"
+[[ $(trace 3 workload.axes.N)/$(trace 3 workload.inputs.A.type) == 4000/random ]] || fail "a workload"
+[[ $(trace 1 evaluation.status) == PASSED ]] || fail "the status of a trace"
+[[ $(trace 1 evaluation.performance.latency_ms) =~ ^[0-9.e-]+$ ]] || fail "no latency"
+[[ $(trace 1 evaluation.correctness.max_absolute_error) == NaN ]] || fail "an error nobody measured"
+
 # The best of the database takes part under its own name.
 cat >s.yaml <<'YAML'
 sweep: s
@@ -83,9 +96,14 @@ judge wrong_value.cu --device 0 --json >output 2>errors
 [[ $? -eq 1 && $(field failure.kind) == mismatch && $(field failure.problem.N) == 1000 ]] ||
   fail "the JSON of a wrong one"
 
+judge wrong_value.cu --device 0 --trace >traces 2>errors
+[[ $? -eq 1 && $(trace 1 evaluation.status) == INCORRECT_NUMERICAL ]] || fail "a wrong trace"
+[[ -z $(trace 1 evaluation.performance) && -n $(trace 1 evaluation.correctness) ]] ||
+  fail "what a wrong trace has"
+expect 2 '^assay: --trace: expected a GPU' judge wrong_value.cu --device none --trace
+
 expect 0 ': correct$' judge forgets_tail.cu --device 0
 # It is right on multiples of four. Hidden sizes are told to nobody.
-echo 'problems: [{N: 3001}]' >hidden.yaml
 expect 1 'correctness/unwritten on hidden problem 1 ' \
   judge forgets_tail.cu --device 0 --hidden hidden.yaml
 judge forgets_tail.cu --device 0 --hidden hidden.yaml --json >output 2>errors
