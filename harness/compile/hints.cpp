@@ -16,6 +16,7 @@ struct Advice {
 
 // The table in kernels/README.md has these, too.
 constexpr Advice kHeaders[] = {
+    {"algorithm", "leave it out; min and max are built in"},
     {"assert.h", "leave it out; assert is built in"},
     {"math.h", "leave it out; sqrtf and its like are built in"},
     {"stdint.h", "write #include <cuda/std/cstdint>"},
@@ -29,11 +30,11 @@ constexpr Advice kHeaders[] = {
 
 // Headers of the standard library that the toolkit has below cuda/std.
 constexpr std::string_view kStandard[] = {
-    "algorithm", "array",       "atomic",   "bit",        "bitset",           "cassert",  "cfloat",
-    "chrono",    "climits",     "cmath",    "complex",    "concepts",         "cstddef",  "cstdint",
-    "cstdlib",   "cstring",     "expected", "functional", "initializer_list", "iterator", "limits",
-    "memory",    "numbers",     "numeric",  "optional",   "ranges",           "ratio",    "span",
-    "tuple",     "type_traits", "utility",  "variant",
+    "array",       "atomic",   "bit",        "bitset",           "cassert",  "cfloat",  "chrono",
+    "climits",     "cmath",    "complex",    "concepts",         "cstddef",  "cstdint", "cstdlib",
+    "cstring",     "expected", "functional", "initializer_list", "iterator", "limits",  "memory",
+    "numbers",     "numeric",  "optional",   "ranges",           "ratio",    "span",    "tuple",
+    "type_traits", "utility",  "variant",
 };
 
 constexpr Advice kNames[] = {

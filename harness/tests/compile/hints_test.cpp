@@ -21,6 +21,8 @@ TEST_F(HintsTest, CodeForTheHostIsToldWhatToWrite) {
       EndsWith("NVRTC has no <cstdint> of the host: write #include <cuda/std/cstdint>, whose "
                "names are in cuda::std\n"));
   EXPECT_THAT(log("#include <stdio.h>\n"), EndsWith("leave it out; printf is built in\n"));
+  // The toolkit has no <cuda/std/algorithm>, which was the advice once.
+  EXPECT_THAT(log("#include <algorithm>\n"), EndsWith("min and max are built in\n"));
   EXPECT_THAT(log("#include <vector>\n"), EndsWith("with the code that runs on the host\n"));
   EXPECT_THAT(log("float f() { return INFINITY; }\n"),
               EndsWith("INFINITY is of no header here: write #include <cuda/std/cmath>\n"));
