@@ -382,21 +382,21 @@ for (const hash of [at("problem", { id: gemm }), "#/", "#/curves"]) {
   }, shipped, hash);
 }
 
-// Every view, at two widths and in both themes: readable for all, and as wide as the window.
+// Every view, wide and light, narrow and dark: readable for all, and as wide as the window. Views of
+// the same parts share the two.
+const WIDE = [1280, "light"], NARROW = [390, "dark"];
 const views = [
-  ["overview", shipped, "#/"],
-  ["trusted", trusted, "#/"],
-  ["curves", shipped, "#/curves"],
-  ["compared", compared, "#/"],
-  ["problem", coded, at("problem", { id: gemm })],
-  ["several", several, null],
-  ["history", nights, "#/history"],
-  ["gpus", nights, "#/gpus"],
-  ["large", large, null],
+  ["overview", shipped, "#/", WIDE],
+  ["trusted", trusted, "#/", WIDE],
+  ["compared", compared, "#/", NARROW],
+  ["curves", shipped, "#/curves", WIDE, NARROW],
+  ["problem", coded, at("problem", { id: gemm }), WIDE],
+  ["several", several, null, NARROW],
+  ["history", nights, "#/history", WIDE, NARROW],
+  ["gpus", nights, "#/gpus", WIDE, NARROW],
 ];
-for (const [view, file, hash] of views) {
-  const narrow = view === "large" ? [] : [[390, "dark"]]; // it has the views of any problem
-  for (const [width, theme] of [[1280, "light"], ...narrow, ...(pictures ? [[1280, "dark"], [390, "light"]] : [])]) {
+for (const [view, file, hash, ...looks] of views) {
+  for (const [width, theme] of pictures ? [WIDE, NARROW, [1280, "dark"], [390, "light"]] : looks) {
     await test(`${view} is accessible, ${width} wide, ${theme}`, async (page) => {
       if (!hash) await page.getByRole("link", { name: /^[MN]=/ }).first().click();
       if (!["overview", "trusted", "compared", "gpus"].includes(view)) await drawn(page);

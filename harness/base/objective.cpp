@@ -141,8 +141,8 @@ const std::vector<std::string>& measured_names() {
 }
 
 const std::vector<std::string>& figure_names() {
-  static const std::vector<std::string> names = {"flops", "bytes", "registers", "spill_bytes",
-                                                 "smem_bytes", "memory_bytes"};
+  static const std::vector<std::string> names = {"flops",       "bytes",      "registers",
+                                                 "spill_bytes", "smem_bytes", "memory_bytes"};
   return names;
 }
 

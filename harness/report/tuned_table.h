@@ -49,9 +49,9 @@ struct TunedRow {
   // Device memory of the best's buffers, and of the baseline's; 0: not known.
   std::int64_t memory_bytes = 0;
   std::int64_t baseline_memory_bytes = 0;
-  KernelVersion version;           // of the winner's trial; empty when the trial is not known
-  Toolchain toolchain;             // likewise
-  std::string reference = {};      // what its output was compared with; empty: not known
+  KernelVersion version;       // of the winner's trial; empty when the trial is not known
+  Toolchain toolchain;         // likewise
+  std::string reference = {};  // what its output was compared with; empty: not known
   double precision_ratio = 0;
   std::string provenance;
   std::string finished_at;
