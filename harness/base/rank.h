@@ -17,6 +17,14 @@ inline constexpr std::string_view kMachineFailed = "the machine failed: ";
 /// Ends the name of a baseline that computes with another accuracy than the kernels.
 inline constexpr std::string_view kOtherAccuracy = "_other_accuracy";
 
+/// What breaks a tie, in this order: fewer spills, fewer registers, fewer bytes of shared memory,
+/// then the text of the configuration.
+struct TieBreak {
+  int spill_bytes = 0;
+  int registers = 0;
+  std::int64_t smem_bytes = 0;  // static plus dynamic
+};
+
 /// One entry of a re-rank: a configuration of a kernel or, with an empty kernel, a baseline.
 struct RankEntry {
   std::string kernel;
@@ -38,6 +46,7 @@ struct RankEntry {
   double roofline_ns = 0;               // as in Timing
   NamedFigures figures = {};            // that the objective reads, beside time and energy
   std::int64_t trial_id = 0;  // in the database that it was read from; 0: a baseline, or no trial
+  TieBreak tie_break = {};    // while the verdict is made; it is not stored
 
   /// Whether kernels are compared with it: a baseline that computes the same.
   bool is_rival() const { return kernel.empty() && !config.ends_with(kOtherAccuracy); }

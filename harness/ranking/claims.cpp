@@ -186,9 +186,9 @@ class Claims {
   /// The verdict that the samples give. What wins a tie is what is said to. All times of `moved`
   /// are changed by a factor.
   std::vector<RankEntry> computed(const RankEntry* moved = nullptr, double factor = 1) const {
-    std::vector<TimedEntry> entries;
+    std::vector<RankEntry> entries;
     for (const RankEntry& claimed : rank_.entries) {
-      TimedEntry& entry = entries.emplace_back();
+      RankEntry& entry = entries.emplace_back();
       entry.kernel = claimed.kernel;
       entry.config = claimed.config;
       entry.samples_ns = claimed.samples_ns;

@@ -24,7 +24,7 @@ struct Cost {
 };
 
 /// An entry while the verdict is being made.
-struct Ranked : TimedEntry {
+struct Ranked : RankEntry {
   std::vector<Cost> costs;  // by each objective
   double cost() const { return costs.front().typical; }
   bool baseline() const { return kernel.empty(); }
@@ -136,16 +136,16 @@ void set_costs(Ranked& ranked, const std::vector<std::string>& parts, double tim
   }
 }
 
-std::vector<Ranked> line_up(std::vector<TimedEntry> entries, double noise_ratio,
+std::vector<Ranked> line_up(std::vector<RankEntry> entries, double noise_ratio,
                             const Objective& objective) {
   std::size_t rounds = 0;
-  for (const TimedEntry& entry : entries) {
+  for (const RankEntry& entry : entries) {
     if (entry.failure.empty()) rounds = std::max(rounds, entry.samples_ns.size());
   }
   const std::vector<std::string> parts = objective.parts();
   const double time_margin = std::max(noise_ratio, kLeastTimeMargin);
   std::vector<Ranked> all;
-  for (TimedEntry& entry : entries) {
+  for (RankEntry& entry : entries) {
     Ranked& ranked = all.emplace_back(Ranked{std::move(entry), {}});
     const std::string bad_samples = sample_failure(ranked, rounds);
     if (bad_samples.empty()) ranked.median_ns = median(ranked.samples_ns);
@@ -271,7 +271,7 @@ Ranked* choose_winner(std::vector<Ranked>& all) {
 
 }  // namespace
 
-std::vector<RankEntry> rank_entries(std::vector<TimedEntry> entries, double noise_ratio,
+std::vector<RankEntry> rank_entries(std::vector<RankEntry> entries, double noise_ratio,
                                     const Objective& objective) {
   std::vector<Ranked> all = line_up(std::move(entries), noise_ratio, objective);
   const Ranked* winner = noise_ratio > kMostNoise ? nullptr : choose_winner(all);
@@ -297,10 +297,8 @@ double cost_of(const RankEntry& entry, const Objective& objective) {
 
 std::vector<FrontEntry> pareto_front(const RankRecord& rank) {
   const std::vector<std::string> parts = rank.objective.parts();
-  std::vector<TimedEntry> entries;
-  for (const RankEntry& entry : rank.entries) {
-    if (!entry.kernel.empty()) entries.push_back({entry});
-  }
+  std::vector<RankEntry> entries = rank.entries;
+  std::erase_if(entries, [](const RankEntry& entry) { return entry.kernel.empty(); });
   std::vector<Ranked> all =
       line_up(std::move(entries), rank.noise ? rank.noise->margin_ratio() : 0, rank.objective);
   std::vector<Ranked*> left, listed;

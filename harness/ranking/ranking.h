@@ -7,19 +7,6 @@
 
 namespace assay {
 
-/// What breaks a tie, in this order: fewer spills, fewer registers, fewer bytes of shared memory,
-/// then the text of the configuration.
-struct TieBreak {
-  int spill_bytes = 0;
-  int registers = 0;
-  std::int64_t smem_bytes = 0;  // static plus dynamic
-};
-
-/// An entry as the device timed it. rank_entries fills in how it compares with the others.
-struct TimedEntry : RankEntry {
-  TieBreak tie_break = {};  // unused for a baseline
-};
-
 /// The least difference in time that is called a difference. One re-rank knows a ratio to 0.1 % or
 /// less, but the ratio changes from process to process: over 15 processes it spreads by 0.2 to
 /// 0.4 % at 4096^3 and by 0.3 % at 12 us (H200). A verdict that is to be found again needs a margin
@@ -31,7 +18,7 @@ inline constexpr double kLeastEnergyMargin = 0.01;
 /// that slows one of two copies of its own code could else have all that are behind it tied.
 inline constexpr double kMostNoise = 0.05;
 
-/// Turns the times of a re-rank into a verdict.
+/// Turns the times of a re-rank into a verdict: fills in how each entry compares with the others.
 ///
 /// The *cost* of an entry is what an objective makes least. A metric that reads the time has a cost
 /// in each round, and all together the midmean of these. The *reference* is the configuration of
@@ -53,7 +40,7 @@ inline constexpr double kMostNoise = 0.05;
 /// In the result, ratios are of times, and to the winner. The baseline is the fastest of the
 /// baselines by midmean. Those that dropped out come after those that stayed, and those that failed
 /// come last. An objective that has no answer is a failure.
-std::vector<RankEntry> rank_entries(std::vector<TimedEntry> entries, double noise_ratio = 0,
+std::vector<RankEntry> rank_entries(std::vector<RankEntry> entries, double noise_ratio = 0,
                                     const Objective& objective = {});
 
 /// The cost by the first objective. 0 by time for an entry without samples; infinite if it has no

@@ -45,8 +45,8 @@ std::optional<NoiseFloor> noise_of(const RerankResult& result, const std::vector
                     paired_ratio(second_ns, first.samples_ns)};
 }
 
-TimedEntry timed_entry(const RerankEntry& timed) {
-  TimedEntry entry;
+RankEntry timed_entry(const RerankEntry& timed) {
+  RankEntry entry;
   entry.config = timed.name;
   entry.samples_ns = timed.samples_ns;
   entry.clocks_mhz = timed.clocks_mhz;
@@ -55,16 +55,15 @@ TimedEntry timed_entry(const RerankEntry& timed) {
   return entry;
 }
 
-std::vector<TimedEntry> timed_entries(const RerankResult& result,
-                                      const std::vector<Candidate>& best,
-                                      const std::vector<TrialRequest>& requests) {
-  std::vector<TimedEntry> entries;
+std::vector<RankEntry> timed_entries(const RerankResult& result, const std::vector<Candidate>& best,
+                                     const std::vector<TrialRequest>& requests) {
+  std::vector<RankEntry> entries;
   for (std::size_t i = 0; i < result.candidates.size(); ++i) {
     const RerankEntry& timed = result.candidates[i];
     const bool correct = timed.outcome.status == Status::correct;
     if (timed.samples_ns.empty() && correct) continue;
     const CompileReport& compile = best[i].compile;
-    TimedEntry& entry = entries.emplace_back(timed_entry(timed));
+    RankEntry& entry = entries.emplace_back(timed_entry(timed));
     entry.kernel = best[i].kernel->name;
     entry.config = to_text(best[i].config);
     entry.figures = best[i].figures;
@@ -84,8 +83,8 @@ std::vector<TimedEntry> timed_entries(const RerankResult& result,
 
 /// Whether the energy of every configuration that may win is known. One with an unknown energy
 /// would seem to need none.
-bool has_energy(const std::vector<TimedEntry>& entries) {
-  return std::all_of(entries.begin(), entries.end(), [](const TimedEntry& entry) {
+bool has_energy(const std::vector<RankEntry>& entries) {
+  return std::all_of(entries.begin(), entries.end(), [](const RankEntry& entry) {
     const bool may_win = !entry.kernel.empty() && entry.failure.empty() && !entry.eliminated;
     return !may_win || entry.energy_j > 0;
   });
@@ -198,7 +197,7 @@ void keep_best(std::vector<Candidate>& correct, int top, const Objective& object
 RankRecord verdict_of(RankRecord asked, const RerankResult& result,
                       const std::vector<Candidate>& best,
                       const std::vector<TrialRequest>& requests) {
-  std::vector<TimedEntry> entries = timed_entries(result, best, requests);
+  std::vector<RankEntry> entries = timed_entries(result, best, requests);
   if (entries.empty()) return asked;
   asked.noise = noise_of(result, best);
   if (asked.objective.reads("energy_j") && !has_energy(entries)) {

@@ -59,9 +59,9 @@ TEST_F(TrialRunnerTest, WhatIsNoSlowerThanNothingSaysSo) {
 
 /// The verdict on kernels that differ by a known time alone.
 std::vector<RankEntry> verdict_of(const RerankResult& result) {
-  std::vector<TimedEntry> entries;
+  std::vector<RankEntry> entries;
   for (const RerankEntry& entry : result.candidates) {
-    entries.push_back({{"spin", entry.name, entry.samples_ns}});
+    entries.push_back({"spin", entry.name, entry.samples_ns});
     entries.back().clocks_mhz = entry.clocks_mhz;
     entries.back().eliminated = entry.eliminated;
   }

@@ -21,7 +21,7 @@ using testing::IsEmpty;
 RankRecord recorded(std::mt19937_64& random, const Objective& objective) {
   const std::size_t rounds = std::uniform_int_distribution<std::size_t>(3, 40)(random);
   const double time_ns = std::exp(std::uniform_real_distribution(7.0, 16.0)(random));
-  std::vector<TimedEntry> entries;
+  std::vector<RankEntry> entries;
   const auto samples = [&](double ratio, std::size_t count) {
     std::normal_distribution<> noise(1, 0.002);
     std::vector<double> samples_ns;
@@ -30,8 +30,7 @@ RankRecord recorded(std::mt19937_64& random, const Objective& objective) {
   };
   for (int i = 0; i < 6; ++i) {
     const double ratio = std::uniform_real_distribution(1.0, 1.01)(random);
-    TimedEntry& entry =
-        entries.emplace_back(TimedEntry{{"gemm", "BLOCK=" + std::to_string(i), {}}});
+    RankEntry& entry = entries.emplace_back(RankEntry{"gemm", "BLOCK=" + std::to_string(i), {}});
     entry.eliminated = i == 5;
     entry.samples_ns = samples(entry.eliminated ? 1.1 : ratio, entry.eliminated ? 2 : rounds);
     for (std::size_t n = 0; n < entry.samples_ns.size(); ++n) {
@@ -40,10 +39,10 @@ RankRecord recorded(std::mt19937_64& random, const Objective& objective) {
     entry.energy_j = time_ns * ratio * 1e-9;
     entry.tie_break.registers = static_cast<int>(random() % 3);
   }
-  for (TimedEntry& entry : entries) {
+  for (RankEntry& entry : entries) {
     entry.figures = {{"registers", static_cast<std::int64_t>(random() % 2 + 64)}};
   }
-  entries.push_back({{"", "cublaslt", samples(1.2, rounds)}});
+  entries.push_back({"", "cublaslt", samples(1.2, rounds)});
   entries.back().energy_j = 1;
   RankRecord rank;
   rank.op = "gemm_bf16";

@@ -13,9 +13,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// Three that are as fast, and one that is 3 % faster. What tells them apart are their registers.
-std::vector<TimedEntry> with_registers(Race& race) {
-  std::vector<TimedEntry> entries = {race.entry("k", "A=1", 100), race.entry("k", "A=2", 100.1),
-                                     race.entry("k", "A=3", 99.9), race.entry("k", "A=4", 97)};
+std::vector<RankEntry> with_registers(Race& race) {
+  std::vector<RankEntry> entries = {race.entry("k", "A=1", 100), race.entry("k", "A=2", 100.1),
+                                    race.entry("k", "A=3", 99.9), race.entry("k", "A=4", 97)};
   const std::int64_t registers[] = {64, 80, 72, 128};
   for (std::size_t i = 0; i < entries.size(); ++i) {
     entries[i].figures = {{"registers", registers[i]}};
@@ -28,7 +28,7 @@ Objective objective(const std::string& text) { return parse_objective(text).valu
 
 TEST(Metrics, AMetricChoosesTheWinner) {
   Race race(2);
-  const std::vector<TimedEntry> entries = with_registers(race);
+  const std::vector<RankEntry> entries = with_registers(race);
   EXPECT_EQ(winner(rank_entries(entries, 0)), "A=4");
   EXPECT_EQ(winner(rank_entries(entries, 0, objective("minimize time_ns * registers"))), "A=1");
   EXPECT_EQ(winner(rank_entries(entries, 0, objective("maximize registers / time_ns"))), "A=4");
@@ -39,7 +39,7 @@ TEST(Metrics, AMetricChoosesTheWinner) {
 // With the times alone one of the last three is as good as another.
 TEST(Metrics, TiesFollowFromTheRoundsAndTheMarginFromTheTimes) {
   Race race(3);
-  std::vector<TimedEntry> entries = with_registers(race);
+  std::vector<RankEntry> entries = with_registers(race);
   const auto tied = [&](const std::string& text, double noise_ratio = 0) {
     std::string names;
     for (const RankEntry& entry : rank_entries(entries, noise_ratio, objective(text))) {
@@ -58,7 +58,7 @@ TEST(Metrics, TiesFollowFromTheRoundsAndTheMarginFromTheTimes) {
   EXPECT_EQ(tied("minimize 1000 + registers", kMostNoise), "1");
   EXPECT_EQ(tied("minimize registers / 128 >= 0.625"), "13") << "whose costs are 0";
   // What is counted has one of 1 %, wherever it stands.
-  for (TimedEntry& entry : entries) {
+  for (RankEntry& entry : entries) {
     if (entry.figures.empty()) continue;
     const double above = to_real(entry.figures[0].second) - 64;
     entry.figures.emplace_back("dram_read", 64000 + 60 * above);  // 0, 1.5, 0.75 and 6 % more
@@ -70,7 +70,7 @@ TEST(Metrics, TiesFollowFromTheRoundsAndTheMarginFromTheTimes) {
 
 TEST(Metrics, WhatHasNoAnswerFails) {
   Race race(4);
-  std::vector<TimedEntry> entries = with_registers(race);
+  std::vector<RankEntry> entries = with_registers(race);
   entries[3].figures = {};
   entries[0].figures = {{"registers", std::int64_t{0}}};
   entries.push_back(race.entry("", "cublaslt", 50));
@@ -83,7 +83,7 @@ TEST(Metrics, WhatHasNoAnswerFails) {
   EXPECT_NEAR(find(ranking, "A=2").speedup_over_baseline.value, 0.5, 0.01);
 }
 
-std::string front_of(const std::vector<TimedEntry>& entries, const std::string& text,
+std::string front_of(const std::vector<RankEntry>& entries, const std::string& text,
                      double noise_ratio = 0) {
   RankRecord rank;
   rank.objective = objective(text);
@@ -96,7 +96,7 @@ std::string front_of(const std::vector<TimedEntry>& entries, const std::string& 
 
 TEST(ParetoList, HasWhatNothingOnItDominates) {
   Race race(5);
-  std::vector<TimedEntry> entries = with_registers(race);
+  std::vector<RankEntry> entries = with_registers(race);
   // 4 is faster; 1 has the fewest registers. 3 has more, and is faster by no more than noise.
   EXPECT_EQ(front_of(entries, "time; minimize registers"), "41");
   EXPECT_EQ(front_of(entries, "minimize registers; time"), "14");
@@ -117,7 +117,7 @@ TEST(ParetoList, HasWhatNothingOnItDominates) {
 // than the one before.
 TEST(ParetoList, OneThatIsDominatedByWhatIsNotListedIsListed) {
   Race race(8);
-  std::vector<TimedEntry> entries;
+  std::vector<RankEntry> entries;
   for (std::int64_t i = 1; i <= 4; ++i) {
     entries.push_back(
         race.entry("k", fmt::format("A={}", i), 100 + 0.4 * static_cast<double>(i), 1e-5));
@@ -130,8 +130,8 @@ TEST(ParetoList, OneThatIsDominatedByWhatIsNotListedIsListed) {
 // another that is not slower.
 TEST(ParetoList, TheWinnerIsOnIt) {
   Race race(6);
-  std::vector<TimedEntry> entries = {race.entry("k", "A=1", 100.1, 1e-4),
-                                     race.entry("k", "A=2", 100, 1e-4)};
+  std::vector<RankEntry> entries = {race.entry("k", "A=1", 100.1, 1e-4),
+                                    race.entry("k", "A=2", 100, 1e-4)};
   entries[0].energy_j = 0.2;
   entries[1].energy_j = 0.1;
   entries[1].tie_break.spill_bytes = 8;

@@ -22,9 +22,9 @@ class Race {
     }
   }
 
-  TimedEntry entry(const std::string& kernel, const std::string& config, double time_ns,
-                   double noise_ratio = 0.005) {
-    TimedEntry entry{{kernel, config, {}}};
+  RankEntry entry(const std::string& kernel, const std::string& config, double time_ns,
+                  double noise_ratio = 0.005) {
+    RankEntry entry{kernel, config, {}};
     std::normal_distribution<> noise(1, noise_ratio);
     for (double drift : drift_) entry.samples_ns.push_back(time_ns * drift * noise(random_));
     return entry;

@@ -42,8 +42,8 @@ TEST(Ranking, TellsTwoPercentApartAtHalfAPercentOfNoise) {
 TEST(Ranking, TiesAreBrokenByRuleAndNotByLuck) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Race race(seed);
-    TimedEntry lean = race.entry("k", "A=1", 100.01, 0.001);
-    TimedEntry fat = race.entry("k", "A=2", 100, 0.001);
+    RankEntry lean = race.entry("k", "A=1", 100.01, 0.001);
+    RankEntry fat = race.entry("k", "A=2", 100, 0.001);
     lean.tie_break.registers = 64;
     fat.tie_break.registers = 128;
     const auto ranking = rank_entries({lean, fat});
@@ -56,7 +56,7 @@ TEST(Ranking, TiesAreBrokenByRuleAndNotByLuck) {
 // behind it were then tied, and registers decided between them.
 TEST(Ranking, NobodyWinsWhereTwoCopiesOfTheSameCodeDiffer) {
   Race race(1);
-  TimedEntry fast = race.entry("k", "A=1", 100), lean = race.entry("k", "A=2", 110);
+  RankEntry fast = race.entry("k", "A=1", 100), lean = race.entry("k", "A=2", 110);
   fast.tie_break.registers = 128;
   lean.tie_break.registers = 16;
   EXPECT_EQ(winner(rank_entries({fast, lean}, 0.04)), "A=1");
@@ -68,7 +68,7 @@ TEST(Ranking, NobodyWinsWhereTwoCopiesOfTheSameCodeDiffer) {
 TEST(Ranking, AWinnerIsAmongTheTiedWhenAllIsMeasuredAgain) {
   const auto measure = [](std::uint64_t seed) {
     Race race(seed);
-    std::vector<TimedEntry> entries;
+    std::vector<RankEntry> entries;
     for (int i = 0; i < 8; ++i) {
       entries.push_back(race.entry("k", "A=" + std::to_string(i), 100 + 0.1 * i, 0.003));
       entries.back().tie_break.registers = 100 - i;
@@ -85,7 +85,7 @@ TEST(Ranking, AWinnerIsAmongTheTiedWhenAllIsMeasuredAgain) {
 
 TEST(Ranking, TheEliminatedAreComparedOverTheirOwnRounds) {
   Race race(1);
-  TimedEntry out = race.entry("k", "A=1", 110);
+  RankEntry out = race.entry("k", "A=1", 110);
   out.samples_ns.resize(8);
   out.eliminated = true;
   const auto ranking = rank_entries({out, race.entry("k", "A=2", 100)});
@@ -101,8 +101,8 @@ TEST(Ranking, TheEliminatedAreComparedOverTheirOwnRounds) {
 // The clock fell for one of them. In time it is slower, in cycles it is not.
 TEST(Ranking, CyclesTellASlowClockFromASlowKernel) {
   Race race(1);
-  TimedEntry fast = race.entry("k", "A=1", 100);
-  TimedEntry slow = race.entry("k", "A=2", 110);
+  RankEntry fast = race.entry("k", "A=1", 100);
+  RankEntry slow = race.entry("k", "A=2", 110);
   fast.clocks_mhz.assign(fast.samples_ns.size(), 1980);
   EXPECT_EQ(find(rank_entries({fast, slow}), "A=2").cycles_ratio_to_best.value, 0);
   slow.clocks_mhz.assign(slow.samples_ns.size(), 1800);
@@ -114,11 +114,11 @@ TEST(Ranking, CyclesTellASlowClockFromASlowKernel) {
 
 TEST(Ranking, TheObjectiveChoosesTheWinner) {
   Race race(1);
-  TimedEntry quick = race.entry("k", "A=1", 100);
-  TimedEntry frugal = race.entry("k", "A=2", 150);
+  RankEntry quick = race.entry("k", "A=1", 100);
+  RankEntry frugal = race.entry("k", "A=2", 150);
   quick.energy_j = 0.1;
   frugal.energy_j = 0.06;
-  const std::vector<TimedEntry> entries{quick, frugal};
+  const std::vector<RankEntry> entries{quick, frugal};
   EXPECT_EQ(winner(rank_entries(entries, 0, Objective::time)), "A=1");
   EXPECT_EQ(winner(rank_entries(entries, 0, Objective::energy)), "A=2");
   EXPECT_EQ(winner(rank_entries(entries, 0, Objective::edp)), "A=2");
@@ -128,8 +128,7 @@ TEST(Ranking, TheObjectiveChoosesTheWinner) {
 
 TEST(Ranking, AMarginBelowTheNoiseFloorIsATie) {
   Race race(1);
-  const std::vector<TimedEntry> entries = {race.entry("k", "A=1", 101),
-                                           race.entry("k", "A=2", 100)};
+  const std::vector<RankEntry> entries = {race.entry("k", "A=1", 101), race.entry("k", "A=2", 100)};
   EXPECT_FALSE(find(rank_entries(entries, 0.005), "A=1").tied);
   const auto ranking = rank_entries(entries, 0.02);
   EXPECT_TRUE(find(ranking, "A=1").tied);
@@ -150,8 +149,8 @@ TEST(NoiseFloor, IsTheFartherEndOfTheInterval) {
 }
 
 TEST(Ranking, IdenticalSamplesTie) {
-  const TimedEntry a = Race(1).entry("k", "A=1", 100);
-  TimedEntry b = a, c = a;
+  const RankEntry a = Race(1).entry("k", "A=1", 100);
+  RankEntry b = a, c = a;
   b.config = "A=2";
   c.config = "A=0";
   for (const RankEntry& entry : rank_entries({a, b, c})) {
@@ -162,12 +161,12 @@ TEST(Ranking, IdenticalSamplesTie) {
 }
 
 TEST(Ranking, TieBreakLooksAtSpillsThenRegistersThenSharedMemoryThenText) {
-  const TimedEntry base = Race(1).entry("k", "B=1", 100);
+  const RankEntry base = Race(1).entry("k", "B=1", 100);
   const auto winner_with = [&](TieBreak tie_break, const std::string& config) {
-    TimedEntry other = base;
+    RankEntry other = base;
     other.tie_break = tie_break;
     other.config = config;
-    TimedEntry first = base;
+    RankEntry first = base;
     first.tie_break = {8, 100, 1000};
     return winner(rank_entries({first, other}));
   };
@@ -183,9 +182,11 @@ TEST(Ranking, TieBreakLooksAtSpillsThenRegistersThenSharedMemoryThenText) {
 
 TEST(Ranking, TiedMeansTiedWithTheFastestNotWithTheWinner) {
   // b swings widely about a and c; c is slower than a in every round.
-  TimedEntry a{{"k", "A=1", std::vector<double>(kRounds, 100.0)}, {0, 100, 0}};
-  TimedEntry b{{"k", "B=1", {}}, {0, 50, 0}};
-  TimedEntry c{{"k", "C=1", std::vector<double>(kRounds, 100.8)}, {0, 1, 0}};
+  RankEntry a{"k", "A=1", std::vector<double>(kRounds, 100.0)}, b{"k", "B=1", {}},
+      c{"k", "C=1", std::vector<double>(kRounds, 100.8)};
+  a.tie_break.registers = 100;
+  b.tie_break.registers = 50;
+  c.tie_break.registers = 1;
   for (std::size_t i = 0; i < kRounds; ++i)
     b.samples_ns.push_back(98.65 + 0.1 * static_cast<double>(i));
   const auto ranking = rank_entries({a, b, c});
@@ -201,7 +202,7 @@ TEST(Ranking, TiedMeansTiedWithTheFastestNotWithTheWinner) {
 
 TEST(Ranking, DoesNotDependOnTheOrderOfEntries) {
   Race race(3);
-  std::vector<TimedEntry> entries;
+  std::vector<RankEntry> entries;
   for (int i = 0; i < 6; ++i) {
     entries.push_back(race.entry(i % 2 ? "k" : "l", "A=" + std::to_string(i), 100 + 0.1 * i));
     entries.back().tie_break.registers = 100 - i / 2;
@@ -231,7 +232,7 @@ TEST(Ranking, HoldsItsInvariantsOnRandomRaces) {
   std::mt19937_64 random(9);
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Race race(seed);
-    std::vector<TimedEntry> entries;
+    std::vector<RankEntry> entries;
     for (int i = 0; i < 5; ++i) {
       const double time = std::uniform_real_distribution<>(100, 101)(random);
       entries.push_back(race.entry("k", "A=" + std::to_string(i), time));
@@ -292,7 +293,7 @@ TEST(Ranking, ABaselineNeverWins) {
 
 TEST(Ranking, TheFailedComeLastAndKeepTheirReason) {
   Race race(4);
-  TimedEntry fast = race.entry("k", "A=1", 25);
+  RankEntry fast = race.entry("k", "A=1", 25);
   fast.failure = "wrote 2 % of its output";
   const auto ranking = rank_entries({fast, race.entry("k", "A=2", 100)});
   EXPECT_EQ(winner(ranking), "A=2");
@@ -303,8 +304,8 @@ TEST(Ranking, TheFailedComeLastAndKeepTheirReason) {
 
 TEST(Ranking, HasNoWinnerWhenAllFailed) {
   Race race(4);
-  std::vector<TimedEntry> entries = {race.entry("k", "A=1", 100), race.entry("k", "A=2", 101),
-                                     race.entry("", "cublaslt", 100)};
+  std::vector<RankEntry> entries = {race.entry("k", "A=1", 100), race.entry("k", "A=2", 101),
+                                    race.entry("", "cublaslt", 100)};
   entries[0].failure = entries[1].failure = "mismatch";
   const auto ranking = rank_entries(entries);
   EXPECT_EQ(winner(ranking), "");
@@ -313,13 +314,13 @@ TEST(Ranking, HasNoWinnerWhenAllFailed) {
 
 TEST(Ranking, AnEntryThatMissedRoundsFailed) {
   Race race(5);
-  TimedEntry partly = race.entry("k", "A=1", 50), never = partly, zero = partly;
+  RankEntry partly = race.entry("k", "A=1", 50), never = partly, zero = partly;
   partly.samples_ns.resize(10);
   never.config = "A=2";
   never.samples_ns.clear();
   zero.config = "A=3";
   zero.samples_ns[4] = 0;
-  TimedEntry baseline = race.entry("", "cublaslt", 60);
+  RankEntry baseline = race.entry("", "cublaslt", 60);
   baseline.samples_ns.pop_back();
   const auto ranking = rank_entries({partly, never, zero, baseline, race.entry("k", "A=4", 100)});
   EXPECT_EQ(winner(ranking), "A=4");
@@ -331,8 +332,10 @@ TEST(Ranking, AnEntryThatMissedRoundsFailed) {
 }
 
 TEST(Ranking, TooFewRoundsTellNothingApart) {
-  const TimedEntry fast{{"k", "A=1", {100, 100, 100, 100, 100}}, {0, 200, 0}};
-  const TimedEntry slow{{"k", "A=2", {200, 200, 200, 200, 200}}, {0, 100, 0}};
+  RankEntry fast{"k", "A=1", {100, 100, 100, 100, 100}};
+  RankEntry slow{"k", "A=2", {200, 200, 200, 200, 200}};
+  fast.tie_break.registers = 200;
+  slow.tie_break.registers = 100;
   const auto ranking = rank_entries({fast, slow});
   EXPECT_TRUE(ranking[0].tied && ranking[1].tied);
 }

@@ -95,14 +95,14 @@ std::vector<TunedTable> metric_tables() {
   RankRow row = example::rank(problem(16, 4096), "gemm_mma", "BLOCK_M=64,STAGES=4", 12'000, 14'900);
   const std::vector<double> samples_ns = row.record.entries[0].samples_ns;
   const auto entry = [&](const std::string& config, double ratio, std::int64_t registers) {
-    TimedEntry one{{"gemm_mma", config, samples_ns}};
+    RankEntry one{"gemm_mma", config, samples_ns};
     for (double& sample_ns : one.samples_ns) sample_ns *= ratio;
     one.figures = {{"registers", registers}};
     return one;
   };
-  const std::vector<TimedEntry> entries = {entry("BLOCK_M=64,STAGES=4", 1, 128),
-                                           entry("BLOCK_M=32,STAGES=4", 1.2, 64),
-                                           entry("BLOCK_M=32,STAGES=9", 1.4, 80)};
+  const std::vector<RankEntry> entries = {entry("BLOCK_M=64,STAGES=4", 1, 128),
+                                          entry("BLOCK_M=32,STAGES=4", 1.2, 64),
+                                          entry("BLOCK_M=32,STAGES=9", 1.4, 80)};
   std::vector<RankRow> rows;
   for (const char* objective : {"time; minimize registers", "minimize time_ns * registers"}) {
     row.record.objective = parse_objective(objective).value();

@@ -115,7 +115,7 @@ TEST(Check, IsWhatEveryReaderDoes) {
 // A database may be somebody else's: a verdict is worth no more than its samples.
 TEST(Check, FindsAVerdictThatItsSamplesContradict) {
   TempFolder folder;
-  TimedEntry winner{{"gemm", "BLOCK=1", {5, 6, 7}}}, baseline{{"", "cublaslt", {8, 9, 10}}};
+  RankEntry winner{"gemm", "BLOCK=1", {5, 6, 7}}, baseline{"", "cublaslt", {8, 9, 10}};
   RankRecord rank{"gemm_bf16",
                   key_of(1).problem,
                   key_of(1).protocol,
@@ -145,8 +145,8 @@ TEST(Check, FindsAMetricOfOtherRegistersThanTheTrialHas) {
   const std::int64_t sweep = begin(store);
   const TrialRecord trial = timed_record(key_of(1));
   store.finish(sweep, trial);
-  TimedEntry winner{{trial.kernel.name, to_text(trial.config), {5, 6, 7}}};
-  TimedEntry baseline{{"", "cublaslt", {8, 9, 10}}};
+  RankEntry winner{trial.kernel.name, to_text(trial.config), {5, 6, 7}};
+  RankEntry baseline{"", "cublaslt", {8, 9, 10}};
   RankRecord rank{
       trial.kernel.op,       trial.problem, trial.protocol, 3, rank_entries({winner, baseline}, 0),
       "2026-11-21T11:00:00Z"};
@@ -170,7 +170,7 @@ TEST(Check, NotesACountThatIsNotTheTrials) {
   TrialRecord trial = timed_record(key_of(1));
   trial.measurements = {{"dram_read", 118694400, "B"}, {"l2_hits", 0, "%"}};
   store.finish(sweep, trial);
-  TimedEntry winner{{trial.kernel.name, to_text(trial.config), {5, 6, 7}}};
+  RankEntry winner{trial.kernel.name, to_text(trial.config), {5, 6, 7}};
   RankRecord rank{trial.kernel.op, trial.problem, trial.protocol, 3, rank_entries({winner}, 0), ""};
   rank.toolchain = trial.toolchain;
   rank.kernels = {trial.kernel};

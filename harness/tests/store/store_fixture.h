@@ -94,10 +94,10 @@ inline void fill(const std::filesystem::path& path, std::int64_t num_trials) {
 }
 
 inline RankRecord rank_of(const std::string& finished_at) {
-  TimedEntry failed{{"gemm", "BLOCK=2", {}}};
+  RankEntry failed{"gemm", "BLOCK=2", {}};
   failed.failure = "mismatch at [0, 1]";
-  std::vector<TimedEntry> entries = {
-      {{"gemm", "BLOCK=1", {5, 6, 7}}}, {{"", "cublaslt", {9, 9, 9}}}, failed};
+  std::vector<RankEntry> entries = {
+      {"gemm", "BLOCK=1", {5, 6, 7}}, {"", "cublaslt", {9, 9, 9}}, failed};
   const std::vector<double> again = {5, 6, 7.5};
   const NoiseFloor noise{"gemm", "BLOCK=1", again, paired_ratio(again, entries.front().samples_ns)};
   return {"gemm_bf16",
