@@ -59,13 +59,17 @@ struct Verification {
   bool operator==(const Verification&) const = default;
 };
 
-/// One finished trial with everything that identifies it.
-struct TrialRecord {
+/// What a trial is keyed by, so that nothing measured under other conditions is ever reused.
+struct TrialKey {
   KernelVersion kernel;
   Toolchain toolchain;
   Protocol protocol;
   Problem problem;
   Config config;
+};
+
+/// One finished trial with everything that identifies it.
+struct TrialRecord : TrialKey {
   CompileReport compile;
   Outcome outcome;
   std::string finished_at;  // UTC, "2026-11-21T10:00:00Z"

@@ -53,10 +53,7 @@ bool measure_again(const GateOptions& options, const RunComparison& comparison,
   int num_measured = 0;
   for (const ComparedResult* suspect : suspicious) {
     for (RunResult& result : after.results) {
-      if (result.op != suspect->op || result.problem != suspect->problem ||
-          result.device.name != suspect->device || result.protocol != suspect->protocol) {
-        continue;
-      }
+      if (question_text(result) != question_text(*suspect)) continue;
       const std::string name = fmt::format("{} {}", result.op, to_text(result.problem));
       const std::string obstacle = remeasurer.obstacle(result);
       if (!obstacle.empty()) {

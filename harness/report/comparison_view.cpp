@@ -45,10 +45,6 @@ Style style_of(Fate fate) {
   return fate == Fate::same || fate == Fate::added ? Style::plain : Style::warning;
 }
 
-std::string heading_of(const ComparedResult& result) {
-  return fmt::format("{} on {}, protocol {}", result.op, result.device, result.protocol);
-}
-
 std::string stale_text(const RunComparison& comparison) {
   std::string text;
   for (const auto& [change, count] : stale_counts(comparison)) {
@@ -83,21 +79,18 @@ Json best_json(const std::optional<KernelConfig>& best, double time_ns) {
 }
 
 Json result_json(const RunComparison& comparison, const ComparedResult& result) {
-  Json json{{"op", result.op},
-            {"problem", problem_json(result.problem)},
-            {"device", result.device},
-            {"protocol", result.protocol},
-            {"verdict", to_text(result.fate)},
-            {"may_be_slower", result.fate == Fate::slower || result.may_be_slower()},
-            {"reason", text_or_null(result.reason)},
-            {"before", best_json(result.best_before, result.before_ns)},
-            {"after", best_json(result.best_after, result.after_ns)},
-            {"is_same_machine_code", result.identical},
-            {"is_slower_code", comparison.is_slower_code(result)},
-            {"is_other_winner", result.winner_changed},
-            {"old_best", text_or_null(result.old_best)},
-            {"old_best_ratio", known_or_null(result.old_best_ratio)},
-            {"stale", result.stale}};
+  Json json = question_json(result);
+  json.update({{"verdict", to_text(result.fate)},
+               {"may_be_slower", result.fate == Fate::slower || result.may_be_slower()},
+               {"reason", text_or_null(result.reason)},
+               {"before", best_json(result.best_before, result.before_ns)},
+               {"after", best_json(result.best_after, result.after_ns)},
+               {"is_same_machine_code", result.identical},
+               {"is_slower_code", comparison.is_slower_code(result)},
+               {"is_other_winner", result.winner_changed},
+               {"old_best", text_or_null(result.old_best)},
+               {"old_best_ratio", known_or_null(result.old_best_ratio)},
+               {"stale", result.stale}});
   add_judgement(json, result.judgement);
   return json;
 }
@@ -189,9 +182,9 @@ std::string comparison_text(const RunComparison& comparison, Shown shown,
   std::string text = fmt::format("before: {}\nafter:  {}\n", comparison.before, comparison.after);
   const auto& results = comparison.results;
   for (auto begin = results.begin(); begin != results.end();) {
-    const std::string heading = heading_of(*begin);
+    const std::string heading = heading_text(*begin);
     const auto end = std::find_if(begin, results.end(), [&](const ComparedResult& result) {
-      return heading_of(result) != heading;
+      return heading_text(result) != heading;
     });
     Table table({"problem", "verdict", ">change", ">95 % interval", ">in time", ">in cycles",
                  ">before", ">after", "remarks"});

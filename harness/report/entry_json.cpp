@@ -83,6 +83,13 @@ Json device_json(const DeviceInfo& device) {
           {"memory_bytes", device.memory_bytes}};
 }
 
+Json question_json(const Question& question) {
+  return {{"op", question.op},
+          {"problem", problem_json(question.problem)},
+          {"device", question.device.name},
+          {"protocol", question.protocol}};
+}
+
 std::string document(std::string_view name, const Json& body) {
   Json json{{"schema", "assay-" + std::string(name)}, {"version", kVersion}};
   json.update(body);

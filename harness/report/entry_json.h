@@ -30,6 +30,8 @@ nlohmann::ordered_json json_list(const Range& range, const JsonOf& json_of) {
 nlohmann::ordered_json config_json(const Config& config);
 nlohmann::ordered_json problem_json(const Problem& problem);
 nlohmann::ordered_json device_json(const DeviceInfo& device);
+/// {"op": ..., "problem": {...}, "device": its name, "protocol": ...}
+nlohmann::ordered_json question_json(const Question& question);
 
 /// {"kernel": ..., "config": {...}}
 nlohmann::ordered_json choice_json(const KernelConfig& choice);

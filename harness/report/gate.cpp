@@ -115,7 +115,7 @@ std::string gate_junit(const RunComparison& comparison, const Allowed& allowed) 
     errors += gate == Gate::undecided ? 1 : 0;
     skipped += is_allowed ? 1 : 0;
     cases += fmt::format("  <testcase classname=\"{}.{}.{}\" name=\"{}\"", xml_text(result.op),
-                         xml_text(result.device), xml_text(result.protocol),
+                         xml_text(result.device.name), xml_text(result.protocol),
                          xml_text(to_text(result.problem)));
     if (gate == Gate::passed && !is_allowed) {
       cases += "/>\n";

@@ -166,11 +166,6 @@ std::string drawing_of(const std::vector<double>& levels) {
   return text;
 }
 
-std::string heading_of(const ResultHistory& one) {
-  const RunResult& result = one.points.front().result;
-  return fmt::format("{} on {}, protocol {}", result.op, result.device.name, result.protocol);
-}
-
 std::string day_of(const HistoryPoint& point) {
   return fmt::format("{} {}", point.run, point.result.finished_at.substr(0, 10));
 }
@@ -179,7 +174,7 @@ void add_change(Table& table, const ResultHistory& one, const HistoryChange& cha
   const Step& step = change.step;
   const bool is_told = step.kind != StepKind::pending && step.kind != StepKind::few_runs;
   table.add_row(
-      {one.points.front().result.op, to_text(one.points.front().result.problem),
+      {one.question().op, to_text(one.question().problem),
        step.kind == StepKind::few_runs ? "too few runs to tell" : std::string(to_text(step.kind)),
        change_text(step.ratio.value),
        fmt::format("{:+.1f} .. {:+.1f}", (step.ratio.low - 1) * 100, (step.ratio.high - 1) * 100),
@@ -245,13 +240,10 @@ std::vector<ResultHistory> HistoryBuilder::finish(double least_ratio) {
     one.baseline = common_baseline(one.points);
   }
   points_.clear();
-  const auto order_of = [](const ResultHistory& one) {
-    const RunResult& result = one.points.front().result;
-    return std::tuple(result.op, result.device.name, result.protocol, sizes_of(result.problem));
-  };
-  std::stable_sort(
-      histories.begin(), histories.end(),
-      [&](const ResultHistory& a, const ResultHistory& b) { return order_of(a) < order_of(b); });
+  std::stable_sort(histories.begin(), histories.end(),
+                   [&](const ResultHistory& a, const ResultHistory& b) {
+                     return order_of(a.question()) < order_of(b.question());
+                   });
   std::vector<History> values;
   for (ResultHistory& one : histories) {
     const History& history = values.emplace_back(history_of(one));
@@ -283,12 +275,12 @@ std::string history_text(const std::vector<ResultHistory>& histories, const Term
   Table changes({"op", "problem", "change", ">by", ">95 % interval", "last before", "first after",
                  "what else changed"});
   for (auto one = histories.begin(); one != histories.end();) {
-    const std::string heading = heading_of(*one);
+    const std::string heading = heading_text(one->question());
     Table table({"problem", ">runs", ">first", ">latest", ">overall", "relative to", "history"});
-    for (; one != histories.end() && heading_of(*one) == heading; ++one) {
+    for (; one != histories.end() && heading_text(one->question()) == heading; ++one) {
       num_runs = std::max(num_runs, one->points.size());
-      table.add_row({to_text(one->points.front().result.problem),
-                     std::to_string(one->points.size()), format_time(one->points.front().time_ns),
+      table.add_row({to_text(one->question().problem), std::to_string(one->points.size()),
+                     format_time(one->points.front().time_ns),
                      format_time(one->points.back().time_ns), change_text(one->levels.back()),
                      one->baseline.empty() ? "-" : one->baseline, drawing_of(one->levels)});
       for (const HistoryChange& change : one->changes) {
@@ -316,20 +308,14 @@ std::string history_text(const std::vector<ResultHistory>& histories, const Term
 std::string history_json(const std::vector<ResultHistory>& histories) {
   Json results = Json::array();
   for (const ResultHistory& one : histories) {
-    const RunResult& result = one.points.front().result;
     Json points = Json::array();
     for (std::size_t i = 0; i < one.points.size(); ++i) {
       points.push_back(point_json(one.points[i], one.levels[i]));
     }
-    results.push_back({{"op", result.op},
-                       {"problem", problem_json(result.problem)},
-                       {"device", result.device.name},
-                       {"protocol", result.protocol},
-                       {"relative_to", text_or_null(one.baseline)},
-                       {"points", std::move(points)},
-                       {"changes", json_list(one.changes, [](const HistoryChange& change) {
-                          return change_json(change);
-                        })}});
+    results.push_back(question_json(one.question()));
+    results.back().update({{"relative_to", text_or_null(one.baseline)},
+                           {"points", std::move(points)},
+                           {"changes", json_list(one.changes, change_json)}});
   }
   return document("history", {{"history", std::move(results)}});
 }

@@ -35,6 +35,8 @@ struct ResultHistory {
   std::string baseline;              // that the steps are relative to; empty: times and cycles
   std::vector<double> levels;        // relative to the first one, of each point
   std::vector<HistoryChange> changes;
+
+  const Question& question() const { return points.front().result; }
 };
 
 /// Puts runs together, which may come in any order. A verdict that several runs share, since

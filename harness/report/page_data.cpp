@@ -155,11 +155,9 @@ const RankRecord* rank_of(const Results& results, const TunedRow& row) {
 /// What became of a row since another run; null where that is not known.
 Json change_json(const RunComparison* since, const TunedTable& table, const Problem& problem) {
   if (since == nullptr || table.objective != Objective::time) return nullptr;
+  const std::string asked = question_text({table.op, problem, table.device, table.protocol});
   for (const ComparedResult& result : since->results) {
-    if (result.op != table.op || result.problem != problem || result.device != table.device.name ||
-        result.protocol != table.protocol) {
-      continue;
-    }
+    if (question_text(result) != asked) continue;
     const bool known = result.judgement && result.judgement->ratios.time;
     return {{"fate", to_text(result.fate)},
             {"ratio", known ? five_digits(result.judgement->ratio.value) : Json(nullptr)},
@@ -170,15 +168,13 @@ Json change_json(const RunComparison* since, const TunedTable& table, const Prob
 }
 
 /// What trials of one question have in common, by which they are found for a table's row.
-std::string question_text(const std::string& op, const DeviceInfo& device,
-                          const std::string& protocol, const Problem& problem,
-                          const std::string& provenance) {
-  return fmt::format("{} {} {} {} {}", op, device.slug(), protocol, to_text(problem), provenance);
+std::string name_of(const Question& question) {
+  return question_text(question) + ' ' + question.provenance;
 }
 
 }  // namespace
 
-struct PageData::Question {
+struct PageData::Answered {
   std::string source;
   TunedTable table;  // with this question's row alone; with none if nothing was correct
   Problem problem;
@@ -195,20 +191,9 @@ struct PageData::Question {
 };
 
 /// The trials of one question, and what all of them say.
-struct PageData::Taken {
-  PageTrials columns;
-  std::string op;
-  DeviceInfo device;
-  std::string protocol;
-  Problem problem;
-  std::string provenance;
-  std::string finished_at;  // of the last
-
-  bool has(const TrialRow& row) const {
-    const TrialRecord& trial = row.record;
-    return op == trial.kernel.op && protocol == trial.protocol.name && problem == trial.problem &&
-           provenance == row.provenance && device.name == row.device.name;
-  }
+struct PageData::Taken : Question {
+  PageTrials columns = {};
+  std::string finished_at = {};  // of the last
 };
 
 PageData::PageData(KernelNowOf kernel_now_of, RoofsOf roofs_of, FiguresOf figures_of,
@@ -220,7 +205,7 @@ PageData::PageData(KernelNowOf kernel_now_of, RoofsOf roofs_of, FiguresOf figure
       code_ahead_(std::move(code_ahead)) {}
 PageData::~PageData() = default;
 
-void PageData::keep(const Key& key, Question question) {
+void PageData::keep(const Key& key, Answered question) {
   const auto found = questions_.find(key);
   if (found == questions_.end()) {
     questions_.emplace(key, std::move(question));
@@ -230,20 +215,12 @@ void PageData::keep(const Key& key, Question question) {
 }
 
 bool PageData::take(const TrialRow& trial, const Results& results) {
-  const TrialRecord& record = trial.record;
-  if (taking_ == nullptr || !taking_->has(trial)) {
-    const auto [taken, is_new] = taken_.try_emplace(question_text(
-        record.kernel.op, trial.device, record.protocol.name, record.problem, trial.provenance));
-    taking_ = &taken->second;
-    if (is_new) {
-      taking_->op = record.kernel.op;
-      taking_->device = trial.device;
-      taking_->protocol = record.protocol.name;
-      taking_->problem = record.problem;
-      taking_->provenance = trial.provenance;
-    }
+  if (taking_ == nullptr || !answers(trial, *taking_)) {
+    Question question = question_of(trial);
+    const std::string name = name_of(question);
+    taking_ = &taken_.try_emplace(name, Taken{std::move(question)}).first->second;
   }
-  taking_->finished_at = record.finished_at;
+  taking_->finished_at = trial.record.finished_at;
   taking_->columns.add(trial);
   return tuned_(trial, results);
 }
@@ -256,9 +233,7 @@ void PageData::add(const std::string& source, const Results& results, const RunC
   }
   std::map<std::string, std::vector<const TrialRow*>> trials;  // that were kept
   for (const TrialRow& row : results.trials) {
-    trials[question_text(row.record.kernel.op, row.device, row.record.protocol.name,
-                         row.record.problem, row.provenance)]
-        .push_back(&row);
+    trials[name_of(question_of(row))].push_back(&row);
   }
   const std::map<std::string, Taken> taken = std::exchange(taken_, {});
   taking_ = nullptr;
@@ -270,18 +245,17 @@ void PageData::add(const std::string& source, const Results& results, const RunC
     counts[name] = question.columns.size();
   }
   const auto key_of = [](const TunedTable& table, const Problem& problem) {
-    return Key(table.op, table.device.slug(), table.protocol, sizes_of(problem), to_text(problem),
-               table.objective);
+    return Key(order_of({table.op, problem, table.device, table.protocol}), table.objective);
   };
   const std::vector<TunedTable> tables = tuned_tables(results, Screened::show);
-  const auto name_of = [](const TunedTable& table, const TunedRow& row) {
-    return question_text(table.op, table.device, table.protocol, row.problem, row.provenance);
+  const auto name_in = [](const TunedTable& table, const TunedRow& row) {
+    return name_of({table.op, row.problem, table.device, table.protocol, row.provenance});
   };
   for (const TunedTable& table : tables) {
     for (const TunedRow& row : table.entries) {
       const RankRecord* const rank = rank_of(results, row);
       if (rank == nullptr || !code_of_) continue;
-      for (const ShownCode& code : shown_codes(*rank, trials[name_of(table, row)])) {
+      for (const ShownCode& code : shown_codes(*rank, trials[name_in(table, row)])) {
         code_ahead_(*code.row, code.baseline);
       }
     }
@@ -289,9 +263,9 @@ void PageData::add(const std::string& source, const Results& results, const RunC
   std::set<std::string> answered;
   for (const TunedTable& table : tables) {
     for (const TunedRow& row : table.entries) {
-      const std::string name = name_of(table, row);
+      const std::string name = name_in(table, row);
       answered.insert(name);
-      Question question{source,         table,         row.problem, row.finished_at,
+      Answered question{source,         table,         row.problem, row.finished_at,
                         Json::object(), columns[name], counts[name]};
       question.table.entries = {row};
       question.table.fallback = 0;
@@ -315,7 +289,7 @@ void PageData::add(const std::string& source, const Results& results, const RunC
   // Where nothing was correct there is no row, but there are trials that say why.
   for (const auto& [name, last] : taken) {
     if (answered.contains(name)) continue;
-    Question question{source,
+    Answered question{source,
                       {last.op, last.device, last.protocol, Objective::time, {}, 0},
                       last.problem,
                       last.finished_at,

@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "report/explain.h"
@@ -70,13 +70,11 @@ class PageData {
   std::string json(const std::vector<ResultHistory>& histories) const;
 
  private:
-  struct Question;
+  struct Answered;
   struct Taken;
-  /// op, device, protocol, sizes, problem, objective: also the order on the page
-  using Key = std::tuple<std::string, std::string, std::string, std::vector<double>, std::string,
-                         Objective>;
+  using Key = std::pair<QuestionOrder, Objective>;  // also the order on the page
 
-  void keep(const Key& key, Question question);
+  void keep(const Key& key, Answered question);
 
   KernelNowOf kernel_now_of_;
   RoofsOf roofs_of_;
@@ -85,7 +83,7 @@ class PageData {
   CodeAhead code_ahead_;
   std::vector<std::string> sources_;
   std::vector<std::string> comparisons_;  // a sentence for each source that was compared
-  std::map<Key, Question> questions_;
+  std::map<Key, Answered> questions_;
   std::map<std::string, Taken> taken_;  // by question, since the last add()
   Taken* taking_ = nullptr;             // the last trial's: a question's trials come together
   TunedTrials tuned_;

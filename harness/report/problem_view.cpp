@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <tuple>
 #include <vector>
 
 #include "report/config_text.h"
@@ -174,42 +174,29 @@ std::string distribution_text(const RankRecord& rank, const Terminal& terminal) 
          fmt::format("{:26}{:<{}}{:>9}\n", "", format_time(low), columns - 9, format_time(high));
 }
 
-/// An op and a problem on a device under a protocol, with its trials, oldest first, and its
-/// verdicts by time.
-struct Question {
-  std::string op, problem, device, protocol, provenance;
+/// A question with its trials, oldest first, and its verdicts by time.
+struct Answered : Question {
   std::vector<const TrialRow*> trials = {};
   std::vector<const RankRecord*> ranks = {};
-
-  auto key() const { return std::tie(op, problem, device, protocol, provenance); }
 };
 
-template <class Row>
-Question question_of(const Row& row, const std::string& op) {
-  return {op, to_text(row.record.problem), row.device.name, row.record.protocol.name,
-          row.provenance};
-}
-
-std::vector<Question> questions_of(const Results& results) {
-  std::vector<Question> questions;
-  const auto find = [&](const Question& asked) {
-    return std::find_if(questions.begin(), questions.end(),
-                        [&](const Question& each) { return each.key() == asked.key(); });
+std::vector<Answered> questions_of(const Results& results) {
+  std::map<std::array<std::string, 5>, Answered> questions;
+  const auto answers_of = [&](Question asked) -> Answered& {
+    const std::array key{asked.op, to_text(asked.problem), asked.device.name, asked.protocol,
+                         asked.provenance};
+    return questions.try_emplace(key, Answered{std::move(asked)}).first->second;
   };
-  for (const TrialRow& row : results.trials) {
-    Question asked = question_of(row, row.record.kernel.op);
-    auto at = find(asked);
-    if (at == questions.end()) at = questions.insert(at, std::move(asked));
-    at->trials.push_back(&row);
-  }
+  for (const TrialRow& row : results.trials) answers_of(question_of(row)).trials.push_back(&row);
   for (const RankRow& rank : results.ranks) {
-    const auto at = find(question_of(rank, rank.record.op));
-    if (at == questions.end() || rank.record.objective != Objective::time) continue;
-    at->ranks.push_back(&rank.record);
+    if (rank.record.objective != Objective::time) continue;
+    answers_of(question_of(rank)).ranks.push_back(&rank.record);
   }
-  std::sort(questions.begin(), questions.end(),
-            [](const Question& a, const Question& b) { return a.key() < b.key(); });
-  return questions;
+  std::vector<Answered> list;
+  for (auto& [key, answered] : questions) {
+    if (!answered.trials.empty()) list.push_back(std::move(answered));
+  }
+  return list;
 }
 
 Json screening_json(const std::vector<const TrialRow*>& trials) {
@@ -241,12 +228,12 @@ Json rerank_json(const RankRecord* of) {
 
 std::string problem_text(const Results& results, const Terminal& terminal) {
   std::string text;
-  for (const Question& question : questions_of(results)) {
+  for (const Answered& question : questions_of(results)) {
     text += (text.empty() ? "" : "\n") +
             folded_text(
                 fmt::format(
-                    "{} {} on {}, protocol {}{}", question.op, question.problem, question.device,
-                    question.protocol,
+                    "{} {} on {}, protocol {}{}", question.op, to_text(question.problem),
+                    question.device.name, question.protocol,
                     question.provenance.empty() ? "" : fmt::format(" ({})", question.provenance)),
                 terminal) +
             '\n';
@@ -258,14 +245,11 @@ std::string problem_text(const Results& results, const Terminal& terminal) {
 
 std::string problem_view_json(const Results& results) {
   Json problems = Json::array();
-  for (const Question& question : questions_of(results)) {
-    problems.push_back({{"op", question.op},
-                        {"problem", problem_json(question.trials.front()->record.problem)},
-                        {"device", question.device},
-                        {"protocol", question.protocol},
-                        {"provenance", text_or_null(question.provenance)},
-                        {"screening", screening_json(question.trials)},
-                        {"reranks", json_list(question.ranks, rerank_json)}});
+  for (const Answered& question : questions_of(results)) {
+    problems.push_back(question_json(question));
+    problems.back().update({{"provenance", text_or_null(question.provenance)},
+                            {"screening", screening_json(question.trials)},
+                            {"reranks", json_list(question.ranks, rerank_json)}});
   }
   return document("problem", {{"problems", std::move(problems)}});
 }

@@ -21,11 +21,6 @@ bool has_winner(const RankRecord& rank) {
                      [](const RankEntry& entry) { return entry.winner; });
 }
 
-auto order_of(const RunResult& result) {
-  return std::tuple(result.op, result.device.name, result.protocol, sizes_of(result.problem),
-                    to_text(result.problem));
-}
-
 /// Whether the baseline took part in all of the winner's rounds.
 bool is_beside(const RankEntry& baseline, const RankEntry& winner) {
   return baseline.kernel.empty() && baseline.failure.empty() && !baseline.eliminated &&
@@ -54,12 +49,6 @@ const TriedConfig* RunResult::find(const RankEntry& entry) const {
   return found == tried.end() ? nullptr : &found->second;
 }
 
-std::vector<double> sizes_of(const Problem& problem) {
-  std::vector<double> sizes;
-  for (const auto& [name, number] : problem) sizes.push_back(to_real(number));
-  return sizes;
-}
-
 std::string stale_note(const std::string& kernel) {
   return fmt::format("{}{} has changed since", kStale, kernel);
 }
@@ -68,28 +57,15 @@ std::string unknown_note(const std::string& kernel) {
   return fmt::format("{}it does not say which source of {} it is of", kStale, kernel);
 }
 
-std::string question_text(const RunResult& result) {
-  return fmt::format("{} {} {} {}", result.op, to_text(result.problem), result.device.slug(),
-                     result.protocol);
-}
-
-template <class Row>
-RunBuilder::Gathered& RunBuilder::gathered(const Row& row, const std::string& op) {
-  RunResult result;
-  result.op = op;
-  result.problem = row.record.problem;
-  result.device = row.device;
-  result.protocol = row.record.protocol.name;
-  result.provenance = row.provenance;
-  const auto [found, is_new] = all_.try_emplace({question_text(result), row.provenance});
-  if (is_new) found->second.result = std::move(result);
-  found->second.measured_here = row.provenance.empty();
+RunBuilder::Gathered& RunBuilder::gathered(Question question) {
+  const auto [found, is_new] = all_.try_emplace({question_text(question), question.provenance});
+  if (is_new) found->second.result = {std::move(question)};
   return found->second;
 }
 
 void RunBuilder::add(const TrialRow& row) {
   const TrialRecord& trial = row.record;
-  Gathered& one = gathered(row, trial.kernel.op);
+  Gathered& one = gathered(question_of(row));
   const Outcome& outcome = trial.outcome;
   TriedConfig tried{trial.kernel, outcome.status, outcome.kind, 0, trial.compile.cubin_hash};
   if (outcome.status == Status::correct && outcome.timing) {
@@ -108,7 +84,7 @@ void RunBuilder::add(const TrialRow& row) {
 Run RunBuilder::finish(std::string name, std::vector<RankRow> ranks) {
   for (RankRow& row : ranks) {
     if (!has_winner(row.record)) continue;
-    RunResult& result = gathered(row, row.record.op).result;
+    RunResult& result = gathered(question_of(row)).result;
     if (row.record.objective != Objective::time) {
       result.only_energy = !result.rank;
       continue;
@@ -126,7 +102,8 @@ Run RunBuilder::finish(std::string name, std::vector<RankRow> ranks) {
       one.result.application_clocks = 2 * one.num_application_clocks > one.num_states;
     }
     const auto rank_of = [](const Gathered& g) {
-      return std::tuple(g.result.rank.has_value(), g.measured_here, g.result.finished_at);
+      return std::tuple(g.result.rank.has_value(), g.result.provenance.empty(),
+                        g.result.finished_at);
     };
     const auto found = best.find(key.first);
     if (found == best.end() || rank_of(found->second) < rank_of(one)) {

@@ -20,19 +20,14 @@ struct TriedConfig {
   std::string cubin_hash;
 };
 
-/// What a run found for one op, problem, device and protocol.
-struct RunResult {
-  std::string op;
-  Problem problem;
-  DeviceInfo device;
-  std::string protocol;
-  std::string finished_at;      // of the verdict, or of the newest trial
-  std::string provenance = {};  // where the times were recorded; empty: measured here
+/// What a run found for one question.
+struct RunResult : Question {
+  std::string finished_at = {};  // of the verdict, or of the newest trial
   /// The verdict by time, if there is one with a winner.
-  std::optional<RankRecord> rank;
-  bool only_energy = false;                  // there is a verdict, by energy only
-  std::map<std::string, TriedConfig> tried;  // by "kernel configuration"
-  Toolchain toolchain;
+  std::optional<RankRecord> rank = {};
+  bool only_energy = false;                       // there is a verdict, by energy only
+  std::map<std::string, TriedConfig> tried = {};  // by "kernel configuration"
+  Toolchain toolchain = {};
   std::optional<bool> application_clocks = {};  // whether the user set clocks; if it is known
 
   /// The best of the verdict. Precondition: there is one.
@@ -59,13 +54,11 @@ class RunBuilder {
   /// A result while it is put together: the rows of one provenance.
   struct Gathered {
     RunResult result;
-    bool measured_here = false;
     int num_states = 0;
     int num_application_clocks = 0;
   };
 
-  template <class Row>
-  Gathered& gathered(const Row& row, const std::string& op);
+  Gathered& gathered(Question question);
 
   std::map<std::pair<std::string, std::string>, Gathered> all_;  // by question and provenance
 };
@@ -74,16 +67,10 @@ Run make_run(std::string name, Results results);
 /// The same of what a filter asks a store for, of which no trial is kept longer than needed.
 Run make_run(std::string name, const Store& store, const Filter& filter);
 
-/// What problems are put in order by.
-std::vector<double> sizes_of(const Problem& problem);
-
 /// What a provenance says of a kernel that has changed since its times were recorded.
 std::string stale_note(const std::string& kernel);
 /// The same of a kernel of which the recording does not say the source.
 std::string unknown_note(const std::string& kernel);
-
-/// op, problem, device and protocol as one text, the same for the same question in any run.
-std::string question_text(const RunResult& result);
 
 /// What was not the same for two results of one question: "driver 580.95 -> 581.10", "the source of
 /// gemm_mma". Empty if nothing is known to have changed.

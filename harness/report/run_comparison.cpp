@@ -106,7 +106,7 @@ KernelConfig best_of(const RankEntry& winner) {
 
 ComparedResult result_of(const RunResult* before, const RunResult* after) {
   const RunResult& named = after != nullptr ? *after : *before;
-  ComparedResult result{named.op, named.problem, named.device.name, named.protocol};
+  ComparedResult result{named};
   if (before != nullptr && before->rank) {
     result.before_ns = before->winner().median_ns;
     result.best_before = best_of(before->winner());
@@ -310,9 +310,6 @@ RunComparison compare_runs(const Run& before, const Run& after, double margin_ra
     result.reason = suite.judgements[i].reason;
     result.judgement = std::move(suite.judgements[i]);
   }
-  const auto order_of = [](const ComparedResult& result) {
-    return std::tuple(result.op, result.device, result.protocol, sizes_of(result.problem));
-  };
   std::stable_sort(
       comparison.results.begin(), comparison.results.end(),
       [&](const ComparedResult& a, const ComparedResult& b) { return order_of(a) < order_of(b); });

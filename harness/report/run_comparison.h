@@ -19,11 +19,7 @@ enum class Fate { slower, failed, unsure, not_comparable, gone, faster, same, ad
 /// "slower", "not comparable", "new", ...
 std::string_view to_text(Fate fate);
 
-struct ComparedResult {
-  std::string op;
-  Problem problem;
-  std::string device;  // name of the GPU
-  std::string protocol;
+struct ComparedResult : Question {
   Fate fate = Fate::unsure;
   std::string reason = {};                  // why; empty where that says it all
   std::optional<Judgement> judgement = {};  // where both runs have a verdict

@@ -27,10 +27,9 @@ using EntryKey = std::pair<std::string, std::string>;
 /// (table, row): trials and verdicts that agree on it are about the same question.
 using Key = std::pair<TableKey, EntryKey>;
 
-template <class Row>
-Key key_of(const Row& row, const std::string& op, const Objective& objective = {}) {
-  return {{op, row.device.slug(), row.record.protocol.name, objective},
-          {to_text(row.record.problem), row.provenance}};
+Key key_of(const Question& asked, const Objective& objective = {}) {
+  return {{asked.op, asked.device.slug(), asked.protocol, objective},
+          {to_text(asked.problem), asked.provenance}};
 }
 
 std::string text_of(const KernelVersion& version) {
@@ -119,7 +118,7 @@ std::map<Key, const TrialRow*> fastest_trials(const Results& results) {
   std::map<Key, const TrialRow*> fastest;
   for (const TrialRow& row : results.trials) {
     if (!timed(row) || refused.contains(row.id)) continue;
-    const Key key = key_of(row, row.record.kernel.op);
+    const Key key = key_of(question_of(row));
     const TrialRow*& seen = fastest[key];
     if (!seen || row.record.outcome.timing->median_ns < seen->record.outcome.timing->median_ns) {
       seen = &row;
@@ -148,7 +147,7 @@ std::map<std::string, Screening> screenings_of(const TunedTable& table,
   std::map<std::string, Screening> screenings;
   const TableKey key{table.op, table.device.slug(), table.protocol, Objective::time};
   for (const TrialRow& row : trials) {
-    if (!timed(row) || key_of(row, row.record.kernel.op).first != key) continue;
+    if (!timed(row) || key_of(question_of(row)).first != key) continue;
     const double median_ns = row.record.outcome.timing->median_ns;
     Screening& screening = screenings[to_text(row.record.problem)];
     screening.fastest_ns = std::min(screening.fastest_ns, median_ns);
@@ -242,7 +241,7 @@ std::vector<TunedTable> tuned_tables(const Results& results, Screened screened) 
   for (const RankRow& row : results.ranks) {
     std::optional<TunedRow> entry = entry_of(row);
     if (!entry) continue;
-    const auto [table, question] = key_of(row, row.record.op, row.record.objective);
+    const auto [table, question] = key_of(question_of(row), row.record.objective);
     devices[table] = row.device;
     auto& slot = tables[table];
     const auto [at, added] = slot.emplace(question, *entry);
@@ -266,7 +265,7 @@ std::vector<TunedTable> tuned_tables(const Results& results, Screened screened) 
       }
     }
     for (const BaselineRow& row : results.baselines) {
-      const auto [table, question] = key_of(row, row.record.op);
+      const auto [table, question] = key_of(question_of(row));
       const auto entries = tables.find(table);
       if (entries == tables.end()) continue;
       const auto found = entries->second.find(question);
@@ -281,7 +280,7 @@ std::vector<TunedTable> tuned_tables(const Results& results, Screened screened) 
   }
 
   for (const BaselineRow& row : results.baselines) {
-    const auto [asked, question] = key_of(row, row.record.op);
+    const auto [asked, question] = key_of(question_of(row));
     for (auto& [table, entries] : tables) {
       if (!of_any_objective(asked, table)) continue;
       const auto found = entries.find(question);
@@ -325,10 +324,8 @@ bool TunedTrials::operator()(const TrialRow& row, const Results& results) {
     return true;
   }
   if (!timed(row)) return false;
-  const auto question = std::tie(trial.kernel.op, row.device.name, trial.protocol.name,
-                                 trial.problem, row.provenance);
-  if (question != question_) {
-    question_ = question;
+  if (!question_ || !answers(row, *question_)) {
+    question_ = question_of(row);
     fastest_ns_ = std::numeric_limits<double>::infinity();
   }
   const double median_ns = trial.outcome.timing->median_ns;

@@ -105,10 +105,9 @@ class TunedTrials {
 
  private:
   std::optional<std::unordered_set<std::string>> named_;  // "kernel configuration", of all verdicts
-  /// op, device, protocol, problem and provenance of the last trial: a question's come together.
-  std::tuple<std::string, std::string, std::string, Problem, std::string> question_;
-  double fastest_ns_ = 0;           // of this question so far
-  std::set<std::string> versions_;  // of which a reference is known
+  std::optional<Question> question_;  // of the last trial: a question's come together
+  double fastest_ns_ = 0;             // of this question so far
+  std::set<std::string> versions_;    // of which a reference is known
 };
 
 /// The table with one row a problem, for software that looks problems up. It takes a row measured

@@ -124,10 +124,10 @@ Deleted Store::prune() {
     std::unordered_set<std::int64_t> ranks;
     for (const RankRow& row : current.ranks) ranks.insert(row.id);
     for (const RankHead& head : read_rank_heads(database, dimensions, all, "")) {
-      if (!ranks.contains(head.id)) deletion.rank(head.id);
+      if (!ranks.contains(head.row.id)) deletion.rank(head.row.id);
     }
     for (const StoredBaseline& baseline : read_stored_baselines(database, dimensions, all, "")) {
-      if (baseline.age > 1) deletion.baseline(baseline.id);
+      if (baseline.age > 1) deletion.baseline(baseline.row.id);
     }
     deletion.empty_sweeps();
     return deletion.commit();

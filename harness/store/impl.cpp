@@ -141,11 +141,8 @@ std::int64_t Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, 
 }
 
 std::optional<std::int64_t> Store::Impl::number_now(const TrialRow& trial) {
-  const TrialRecord& record = trial.record;
-  const TrialKey key{record.kernel, record.toolchain, record.protocol, record.problem,
-                     record.config};
   const auto found = trial_state(database, device_id(database, trial.device, trial.provenance),
-                                 key_ids(database, key, IfNew::leave));
+                                 key_ids(database, trial.record, IfNew::leave));
   return found && found->done() ? std::optional(found->id) : std::nullopt;
 }
 

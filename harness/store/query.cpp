@@ -5,6 +5,13 @@
 
 namespace assay {
 
+bool answers(const TrialRow& row, const Question& question) {
+  const TrialRecord& trial = row.record;
+  return trial.kernel.op == question.op && trial.protocol.name == question.protocol &&
+         trial.problem == question.problem && row.provenance == question.provenance &&
+         row.device.name == question.device.name;
+}
+
 std::vector<TrialRow> Store::trials(const Filter& filter) const {
   static const std::string sql = select_trials(
       "substr(message, 1, 2000)",

@@ -28,7 +28,7 @@ namespace assay {
 namespace {
 
 /// op, problem, device with its provenance, protocol
-using Question = std::tuple<std::string, std::int64_t, std::string, std::string>;
+using QuestionKey = std::tuple<std::string, std::int64_t, std::string, std::string>;
 
 std::string name_of(const DeviceInfo& device, const std::string& provenance) {
   return device.uuid + '/' + device.name + '/' + provenance;
@@ -53,14 +53,14 @@ struct Found {
 
 using Trials = std::vector<Found>;
 
-Question question_of(const Found& found, const Dimensions& dimensions) {
+QuestionKey key_of(const Found& found, const Dimensions& dimensions) {
   const StoredDevice& device = dimensions.devices.at(found.ids.device);
   return {dimensions.kernels.at(found.ids.kernel).op, found.ids.problem,
           name_of(device.info, device.provenance),
           dimensions.protocols.at(found.ids.protocol).name};
 }
 
-Question question_of(const RankHead& head) {
+QuestionKey key_of(const RankHead& head) {
   return {head.row.record.op, head.problem, name_of(head.row.device, head.row.provenance),
           head.row.record.protocol.name};
 }
@@ -80,8 +80,8 @@ std::int64_t finished_of(std::int64_t trial, std::string_view time) {
 
 /// The trials of the sweeps or the run that the filter names, or of all; oldest first. Those that
 /// failed are among them: a kernel that fails now is no longer what it was when it won.
-std::map<Question, Trials> find_all(Database& database, const Dimensions& dimensions,
-                                    const Matcher& matches, const Filter& filter) {
+std::map<QuestionKey, Trials> find_all(Database& database, const Dimensions& dimensions,
+                                       const Matcher& matches, const Filter& filter) {
   constexpr std::string_view kSelect =
       "SELECT trial.id, device_id, kernel_id, toolchain_id, protocol_id, problem_id, "
       "status = 'correct' AND timing_id IS NOT NULL, finished_at, link.sweep_id "
@@ -93,7 +93,7 @@ std::map<Question, Trials> find_all(Database& database, const Dimensions& dimens
       "link.sweep_id IN (SELECT id FROM sweep WHERE (?1 = '' OR name = ?1) AND (?2 = 0 OR id = "
       "?2))");
   const bool is_any = filter.sweep.empty() && filter.run == 0;
-  std::map<Question, Trials> all;
+  std::map<QuestionKey, Trials> all;
   // Most rows have what the one before them has, and then their question's texts need not be made.
   using Parts = std::array<std::int64_t, 4>;
   std::map<Parts, Trials*> known;  // null: not asked for
@@ -111,7 +111,7 @@ std::map<Question, Trials> find_all(Database& database, const Dimensions& dimens
       const auto [at, is_new] = known.try_emplace(last = parts);
       if (is_new && matches.device(ids.device) && matches.kernel(ids.kernel) &&
           matches.problem(ids.problem)) {
-        at->second = &all[question_of(found, dimensions)];
+        at->second = &all[key_of(found, dimensions)];
       }
       trials = at->second;
     }
@@ -291,10 +291,10 @@ Results Store::Impl::results(const Filter& filter, const KeepTrial& keep) {
   const Dimensions dimensions(database);
   const Matcher matches(filter, dimensions);
   const auto screened = read_screened(database);
-  std::map<Question, std::vector<RankHead>> heads;  // oldest first
+  std::map<QuestionKey, std::vector<RankHead>> heads;  // oldest first
   for (RankHead& head : read_rank_heads(database, dimensions, matches, "")) {
     if (filter.run != 0 && head.sweep > filter.run) continue;
-    heads[question_of(head)].push_back(std::move(head));
+    heads[key_of(head)].push_back(std::move(head));
   }
   Results results;
   auto all = find_all(database, dimensions, matches, filter);
@@ -324,7 +324,7 @@ Results Store::Impl::results(const Filter& filter, const KeepTrial& keep) {
     if (filter.is_ranked && found.empty()) trials.clear();
   }
   std::sort(newest.begin(), newest.end(),
-            [](const RankHead& a, const RankHead& b) { return a.id < b.id; });
+            [](const RankHead& a, const RankHead& b) { return a.row.id < b.row.id; });
   for (RankHead& head : newest) results.ranks.push_back(std::move(head.row));
   results.baselines = read_baselines(database, dimensions, matches, "");
   std::set<std::tuple<std::string, Problem, std::string, std::string>> asked;

@@ -206,8 +206,7 @@ Claim Store::claim(std::int64_t sweep_id, const TrialKey& key) {
               sweep_id, found->id)
           .run();
     } else {
-      TrialRecord record{key.kernel, key.toolchain, key.protocol, key.problem, key.config, {}, {},
-                         {}};
+      TrialRecord record{key, {}, {}, {}};
       record.outcome.status = Status::runtime;
       record.outcome.kind = "interrupted";
       record.outcome.message = fmt::format(
@@ -293,7 +292,7 @@ bool Store::is_ranked(std::int64_t sweep_id, const RankRecord& asked) const {
       }
       Query holds = database.query(
           "SELECT max(winner) AND NOT max(instr(failure, ?) = 1) FROM rank_entry WHERE rank_id = ?",
-          std::string(kMachineFailed), head.id);
+          std::string(kMachineFailed), head.row.id);
       if (holds.step() && holds.integer(0) != 0) return true;
     }
     return false;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -11,18 +12,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/question.h"
 #include "base/recording.h"
 
 namespace assay {
-
-/// What a trial is keyed by, so that nothing measured under other conditions is ever reused.
-struct TrialKey {
-  KernelVersion kernel;
-  Toolchain toolchain;
-  Protocol protocol;
-  Problem problem;
-  Config config;
-};
 
 /// What claim() found.
 enum class Claim {
@@ -53,30 +46,46 @@ struct StoredSweep {
   DeviceInfo device;
 };
 
-/// One stored trial as a query returns it.
-struct TrialRow {
+/// A stored record as a query returns it.
+template <class Record>
+struct Row {
   std::int64_t id = 0;
   DeviceInfo device;
-  std::string provenance;  // "recorded on NVIDIA H200, 2026-11-21"; empty when measured here
-  TrialRecord record;
-  std::string command_line = {};  // of the sweep that measured it; only Store::trial says so
+  std::string provenance;  // see Question
+  Record record;
+  std::string command_line = {};  // of a trial's sweep; only Store::trial says so
 };
+using TrialRow = Row<TrialRecord>;
+using BaselineRow = Row<BaselineRecord>;
+using RankRow = Row<RankRecord>;
 
-struct BaselineRow {
-  DeviceInfo device;
-  std::string provenance;
-  BaselineRecord record;
-};
+/// What a row answers.
+template <class Record>
+Question question_of(const Row<Record>& row) {
+  const Record& record = row.record;
+  Question question{{}, record.problem, row.device, record.protocol.name, row.provenance};
+  if constexpr (std::same_as<Record, TrialRecord>) {
+    question.op = record.kernel.op;
+  } else {
+    question.op = record.op;
+  }
+  return question;
+}
+/// Whether it answers this question, on whichever device of that name.
+bool answers(const TrialRow& row, const Question& question);
+/// Whether it answers this question of its op on this very device, whatever the protocol.
+template <class Record>
+bool is_current(const Row<Record>& row, const Question& asked) {
+  return row.record.problem == asked.problem && row.device == asked.device &&
+         row.provenance == asked.provenance;
+}
+/// The same of times, which also need the protocol.
+template <class Record>
+bool is_comparable(const Row<Record>& row, const Question& asked) {
+  return is_current(row, asked) && row.record.protocol.name == asked.protocol;
+}
 
-struct RankRow {
-  DeviceInfo device;
-  std::string provenance;
-  RankRecord record;
-  std::int64_t id = 0;
-};
-
-/// What a filter asks about, and what is known of it. A question is an op, a problem, a device and
-/// a protocol.
+/// What a filter asks about, and what is known of it.
 struct Results {
   /// Of each question what may win it, and what failed beside: see store/results.cpp. Without
   /// samples, as from Store::trials; oldest first within a question.

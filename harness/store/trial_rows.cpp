@@ -21,25 +21,25 @@ Record supported(Record record, const What& what) {
 }
 
 /// Every row of baselines or verdicts that matches, oldest first. `age` is its column or a number.
-template <class Row>
-std::vector<Stored<Row>> read_all(Database& database, const Dimensions& dimensions,
-                                  const Matcher& matches, const std::string& sweep,
-                                  std::string_view age, std::string_view join) {
-  using Record = decltype(Row::record);
+template <class Record>
+std::vector<Stored<Record>> read_all(Database& database, const Dimensions& dimensions,
+                                     const Matcher& matches, const std::string& sweep,
+                                     std::string_view age, std::string_view join) {
   static const std::string sql = fmt::format(
       "SELECT {0}.id, sweep_id, {0}.device_id, {0}.problem_id, {1}, {0}.op, {2} FROM {0} {3} "
       "JOIN sweep ON sweep.id = sweep_id WHERE ?1 = '' OR sweep.name = ?1 ORDER BY {0}.id",
       kTable<Record>, age, column_list<Record>(), join);
-  std::vector<Stored<Row>> all;
+  std::vector<Stored<Record>> all;
   for (Query query = database.query(sql, sweep); query.step();) {
     RowReader row(query);
-    Stored<Row> stored{row.integer(), row.integer(), row.integer(), row.integer(), row.integer()};
+    const std::int64_t id = row.integer();
+    Stored<Record> stored{row.integer(), row.integer(), row.integer(), row.integer()};
     if (!matches.device(stored.device) || !matches.op(row.text()) ||
         !matches.problem(stored.problem)) {
       continue;
     }
     const StoredDevice& device = dimensions.devices.at(stored.device);
-    stored.row = {device.info, device.provenance, read_record<Record>(row, &dimensions)};
+    stored.row = {id, device.info, device.provenance, read_record<Record>(row, &dimensions)};
     all.push_back(std::move(stored));
   }
   return all;
@@ -174,9 +174,7 @@ std::map<std::int64_t, Verification> read_verifications(Database& database,
 
 std::vector<RankHead> read_rank_heads(Database& database, const Dimensions& dimensions,
                                       const Matcher& matches, const std::string& sweep) {
-  auto heads = read_all<RankRow>(database, dimensions, matches, sweep, "1", "");
-  for (RankHead& head : heads) head.row.id = head.id;
-  return heads;
+  return read_all<RankRecord>(database, dimensions, matches, sweep, "1", "");
 }
 
 void read_entries(Database& database, const Dimensions& dimensions, RankHead& head) {
@@ -197,7 +195,7 @@ std::string read_entries_unchecked(Database& database, const Dimensions& dimensi
       "SELECT kernel_id, registers, spill_bytes, trial_id, {} FROM rank_entry "
       "LEFT JOIN trial ON trial.id = trial_id WHERE rank_id = ? ORDER BY position",
       column_list<RankEntry>());
-  for (Query query = database.query(entries, head.id); query.step();) {
+  for (Query query = database.query(entries, head.row.id); query.step();) {
     RowReader row(query);
     const bool has_trial = !row.is_null();
     if (has_trial) kernels.insert(query.integer(0));
@@ -214,7 +212,7 @@ std::string read_entries_unchecked(Database& database, const Dimensions& dimensi
   for (const std::int64_t id : kernels) record.kernels.push_back(dimensions.kernels.at(id));
   static const std::string noise =
       fmt::format("SELECT {} FROM rank_noise WHERE rank_id = ?", column_list<NoiseFloor>());
-  if (Query query = database.query(noise, head.id); query.step()) {
+  if (Query query = database.query(noise, head.row.id); query.step()) {
     RowReader row(query);
     record.noise = read_record<NoiseFloor>(row);
   }
@@ -227,11 +225,11 @@ std::vector<StoredBaseline> read_stored_baselines(Database& database, const Dime
   constexpr std::string_view kAge =
       "row_number() OVER(PARTITION BY op, problem_id, baseline.device_id, protocol_id, "
       "baseline.name ORDER BY finished_at DESC, baseline.id DESC)";
-  std::vector<StoredBaseline> all = read_all<BaselineRow>(
+  std::vector<StoredBaseline> all = read_all<BaselineRecord>(
       database, dimensions, matches, sweep, kAge, "JOIN timing ON timing.id = timing_id");
   for (StoredBaseline& stored : all) {
     stored.row.record = supported(std::move(stored.row.record),
-                                  [&] { return fmt::format("baseline {}", stored.id); });
+                                  [&] { return fmt::format("baseline {}", stored.row.id); });
   }
   return all;
 }

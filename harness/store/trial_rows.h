@@ -67,17 +67,16 @@ std::map<std::int64_t, Verification> read_verifications(Database& database,
                                                         const Dimensions& dimensions);
 
 /// A stored verdict without its entries, or a time of a baseline.
-template <class Row>
+template <class Record>
 struct Stored {
-  std::int64_t id = 0;
   std::int64_t sweep = 0;
   std::int64_t device = 0;
   std::int64_t problem = 0;
   std::int64_t age = 1;  // 1: the newest of its (op, problem, device, protocol, name)
-  Row row = {};
+  Row<Record> row = {};
 };
-using RankHead = Stored<RankRow>;
-using StoredBaseline = Stored<BaselineRow>;
+using RankHead = Stored<RankRecord>;
+using StoredBaseline = Stored<BaselineRecord>;
 
 /// Every verdict that matches, oldest first.
 std::vector<RankHead> read_rank_heads(Database& database, const Dimensions& dimensions,

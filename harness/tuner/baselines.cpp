@@ -64,14 +64,13 @@ const std::string& Baselines::cublas_version() {
   return *cublas_version_;
 }
 
-std::optional<double> Baselines::stored_ns(const std::string& op, const Problem& problem,
-                                           const KernelBaseline& baseline) {
+std::optional<double> Baselines::stored_ns(const Question& asked, const KernelBaseline& baseline) {
   const auto& [kernel, spec, identity] = baseline;
   const std::string hash = hash_of(*kernel, *spec, identity);
   std::optional<double> best_ns;
-  for (const BaselineRow& row : run_.store.baselines(SweepRun::filter(op, problem))) {
+  for (const BaselineRow& row : run_.store.baselines(SweepRun::filter(asked))) {
     const BaselineRecord& record = row.record;
-    if (!run_.is_comparable(row, problem) ||
+    if (!is_comparable(row, asked) ||
         record.protocol.precision_ratio != run_.sweep.measure.precision_ratio ||
         record.cublas != cublas_version() || record.contract_hash != hash) {
       continue;
@@ -106,7 +105,7 @@ std::vector<BaselineTiming> Baselines::time(const TrialRequest& request, const s
   return timings;
 }
 
-std::optional<double> Baselines::measure(const std::string& op, const Problem& problem,
+std::optional<double> Baselines::measure(const Question& asked,
                                          const std::vector<const KernelSpec*>& kernels) {
   names_.clear();
   plans_.clear();
@@ -115,7 +114,7 @@ std::optional<double> Baselines::measure(const std::string& op, const Problem& p
   std::vector<const KernelSpec*> with_configurations;
   for (const KernelSpec* kernel : kernels) {
     if (kernel->baseline.empty()) continue;
-    if (auto request = first_request(*kernel, problem)) {
+    if (auto request = first_request(*kernel, asked.problem)) {
       requests.emplace(kernel, *std::move(request));
       with_configurations.push_back(kernel);
     }
@@ -130,11 +129,11 @@ std::optional<double> Baselines::measure(const std::string& op, const Problem& p
 
   std::optional<double> best_ns;
   for (const KernelBaseline& baseline : baselines) {
-    std::optional<double> time_ns = stored_ns(op, problem, baseline);
+    std::optional<double> time_ns = stored_ns(asked, baseline);
     if (!time_ns) {
       TrialRequest request = requests.at(baseline.kernel);
       request.plan.baselines = plans_;
-      for (const BaselineTiming& timing : time(request, op, baseline)) {
+      for (const BaselineTiming& timing : time(request, asked.op, baseline)) {
         time_ns = std::min(time_ns.value_or(timing.timing.median_ns), timing.timing.median_ns);
       }
     }

@@ -18,7 +18,7 @@ class Baselines {
   /// returns the fastest time. The first kernel that names one and has a configuration for the
   /// problem gives inputs and shapes. One that is wrong is named in the report. Throws UsageError
   /// if two kernels mean different ones by one name.
-  std::optional<double> measure(const std::string& op, const Problem& problem,
+  std::optional<double> measure(const Question& asked,
                                 const std::vector<const KernelSpec*>& kernels);
 
   /// What a verdict on these kernels has for its baselines: see identity_of.
@@ -40,8 +40,7 @@ class Baselines {
 
   std::vector<KernelBaseline> of(const std::vector<const KernelSpec*>& kernels) const;
   std::optional<TrialRequest> first_request(const KernelSpec& kernel, const Problem& problem);
-  std::optional<double> stored_ns(const std::string& op, const Problem& problem,
-                                  const KernelBaseline& baseline);
+  std::optional<double> stored_ns(const Question& asked, const KernelBaseline& baseline);
   std::vector<BaselineTiming> time(const TrialRequest& request, const std::string& op,
                                    const KernelBaseline& baseline);
 

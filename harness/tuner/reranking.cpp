@@ -28,11 +28,11 @@ std::vector<Candidate>::iterator candidate_of(const RankEntry& entry,
 
 }  // namespace
 
-void Reranking::run(const std::string& op, const Problem& problem, std::vector<Candidate> correct) {
-  const std::vector<TrialRecord> failed = failed_verifications(op, problem);
-  for (const TrialRecord& wrong : rank(op, problem, correct, failed)) run_.report.refuse(wrong);
-  rank_all_stored(op, problem, correct, failed);
-  count_finalists(op, problem);
+void Reranking::run(const Question& asked, std::vector<Candidate> correct) {
+  const std::vector<TrialRecord> failed = failed_verifications(asked);
+  for (const TrialRecord& wrong : rank(asked, correct, failed)) run_.report.refuse(wrong);
+  rank_all_stored(asked, correct, failed);
+  count_finalists(asked);
 }
 
 void Reranking::time_the_raced_again(const Problem& problem, std::vector<Candidate>& correct) {
@@ -61,25 +61,21 @@ void Reranking::time_the_raced_again(const Problem& problem, std::vector<Candida
       candidate.kernel = nullptr;  // it fails now
       continue;
     }
-    candidate.median_ns = timing->median_ns;
-    candidate.ci_low_ns = timing->ci_low_ns;
-    candidate.censored = timing->censored();
-    candidate.same_as.clear();
-    candidate.figures = run_.figures(kernel, record);
+    candidate = run_.candidate(kernel, record);
   }
   std::erase_if(correct, [](const Candidate& candidate) { return candidate.kernel == nullptr; });
 }
 
 /// What a verdict on these candidates is of.
-RankRecord Reranking::question(const std::string& op, const Problem& problem,
-                               const std::vector<Candidate>& correct) {
+RankRecord Reranking::verdict_asked(const Question& question,
+                                    const std::vector<Candidate>& correct) {
   RankRecord asked;
-  asked.op = op;
-  asked.problem = problem;
+  asked.op = question.op;
+  asked.problem = question.problem;
   CandidateSet candidates;
   std::vector<const KernelSpec*> kernels;
   for (const Candidate& candidate : correct) {
-    const TrialKey key = run_.key_of(*candidate.kernel, problem, candidate.config);
+    const TrialKey key = run_.key_of(*candidate.kernel, question.problem, candidate.config);
     candidates.add(key.kernel, key.toolchain, to_text(key.config));
     asked.protocol = key.protocol;
     asked.toolchain = key.toolchain;
@@ -104,16 +100,15 @@ RankRecord Reranking::question(const std::string& op, const Problem& problem,
 
 /// The trials on this device that failed their verification: they are right where a sweep checks,
 /// and known to be wrong elsewhere.
-std::vector<TrialRecord> Reranking::failed_verifications(const std::string& op,
-                                                         const Problem& problem) const {
+std::vector<TrialRecord> Reranking::failed_verifications(const Question& asked) const {
   std::vector<TrialRecord> failed;
   if (run_.is_replay()) return failed;
-  Filter filter = SweepRun::filter(op, problem);
+  Filter filter = SweepRun::filter(asked);
   filter.status = to_text(Status::correct);
   for (TrialRow& row : run_.store.results(filter).trials) {
     const std::optional<Verification>& verification = row.record.verification;
     if (!verification || verification->failure() == nullptr) continue;
-    if (!run_.is_current(row, problem)) continue;
+    if (!is_current(row, asked)) continue;
     failed.push_back(std::move(row.record));
   }
   return failed;
@@ -143,13 +138,14 @@ std::vector<Candidate> Reranking::same_as_failed(const Problem& problem,
 }
 
 /// Whether there is a verdict on what is asked whose winner has not `failed` since.
-bool Reranking::is_ranked(const RankRecord& asked, std::vector<Candidate>& failed) const {
+bool Reranking::is_ranked(const Question& question, const RankRecord& asked,
+                          std::vector<Candidate>& failed) const {
   if (!run_.store.is_ranked(run_.id, asked)) return false;
   if (failed.empty()) return true;
   bool has_won = false;  // by the newest
-  for (const RankRow& row : run_.store.ranks(SweepRun::filter(asked.op, asked.problem))) {
+  for (const RankRow& row : run_.store.ranks(SweepRun::filter(question))) {
     const RankRecord& rank = row.record;
-    if (!run_.is_comparable(row, asked.problem) || rank.objective != asked.objective ||
+    if (!is_comparable(row, question) || rank.objective != asked.objective ||
         rank.identity.candidates != asked.identity.candidates) {
       continue;
     }
@@ -161,13 +157,13 @@ bool Reranking::is_ranked(const RankRecord& asked, std::vector<Candidate>& faile
 }
 
 /// Returns what proved to be wrong, and takes it out of `correct`.
-std::vector<TrialRecord> Reranking::rank(const std::string& op, const Problem& problem,
-                                         std::vector<Candidate>& correct,
+std::vector<TrialRecord> Reranking::rank(const Question& question, std::vector<Candidate>& correct,
                                          const std::vector<TrialRecord>& failed_trials) {
   check_interrupt();
-  const RankRecord asked = question(op, problem, correct);
+  const Problem& problem = question.problem;
+  const RankRecord asked = verdict_asked(question, correct);
   std::vector<Candidate> failed = same_as_failed(problem, correct, failed_trials);
-  if (is_ranked(asked, failed)) return {};
+  if (is_ranked(question, asked, failed)) return {};
   std::vector<Candidate> racing = correct;
   std::erase_if(racing, [&](const Candidate& candidate) {
     return std::any_of(failed.begin(), failed.end(), [&](const Candidate& each) {
@@ -180,16 +176,16 @@ std::vector<TrialRecord> Reranking::rank(const std::string& op, const Problem& p
   RankRecord record;
   for (;;) {
     std::vector<Wrong> wrong;
-    record = time_in_turn(asked, problem, racing, wrong);
+    record = time_in_turn(asked, racing, wrong);
     if (run_.is_replay()) break;
     const std::vector<RankEntry> now = take_refused(record, racing);
     for (const Wrong& each : wrong) take_wrong(each, problem, correct, racing, stored_wrong);
-    const bool more_take_part = correct_times(problem, record, racing);
+    const bool more_take_part = correct_times(record, racing);
     if (racing.empty() || (now.empty() && !more_take_part)) break;
     refused.insert(refused.end(), now.begin(), now.end());
   }
   // What is wrong is no longer stored as correct: the next run asks about the others.
-  if (!correct.empty()) record.identity = question(op, problem, correct).identity;
+  if (!correct.empty()) record.identity = verdict_asked(question, correct).identity;
   if (record.entries.empty()) return {};  // a replay of a recording that was never re-ranked
   record.entries.insert(record.entries.end(), refused.begin(), refused.end());
   if (record.objective != run_.sweep.rerank.objective) {
@@ -218,13 +214,13 @@ std::vector<TrialRecord> Reranking::rank(const std::string& op, const Problem& p
 }
 
 /// The verdict on the best of `correct`. What proved to be wrong is added to `wrong`.
-RankRecord Reranking::time_in_turn(RankRecord asked, const Problem& problem,
-                                   std::vector<Candidate> correct, std::vector<Wrong>& wrong) {
+RankRecord Reranking::time_in_turn(RankRecord asked, std::vector<Candidate> correct,
+                                   std::vector<Wrong>& wrong) {
   const std::vector<std::string> baselines = baselines_.runnable(asked.identity.baselines);
-  keep_one_of_each_code(correct, problem, run_.device.info());
+  keep_one_of_each_code(correct, asked.problem, run_.device.info());
   keep_best(correct, run_.sweep.rerank.top, run_.sweep.rerank.objective);
   run_.progress.stage(fmt::format("re-ranking the best {}", correct.size()));
-  const std::vector<TrialRequest> requests = requests_of(correct, problem);
+  const std::vector<TrialRequest> requests = requests_of(correct, asked.problem);
   const auto rerank = [&] {
     const AddElapsed busy(run_.report.device_s);
     return run_.device.rerank(requests, baselines, run_.sweep.rerank);
@@ -297,8 +293,7 @@ std::vector<RankEntry> Reranking::take_refused(const RankRecord& record,
 /// Sets the times of the screening by those of the re-rank. The clock may have been higher when the
 /// winner was screened, and others were given up because they seemed slower: those that might win
 /// now are timed again. Returns whether any of them takes part now.
-bool Reranking::correct_times(const Problem& problem, const RankRecord& record,
-                              std::vector<Candidate>& correct) {
+bool Reranking::correct_times(const RankRecord& record, std::vector<Candidate>& correct) {
   // Those that were not re-ranked stand to the winner as they did.
   for (const RankEntry& entry : record.entries) {
     const auto winner = entry.winner ? candidate_of(entry, correct) : correct.end();
@@ -317,22 +312,21 @@ bool Reranking::correct_times(const Problem& problem, const RankRecord& record,
                          [](const Candidate& candidate) { return !candidate.censored; });
   };
   const auto before = num_timed();
-  time_the_raced_again(problem, correct);
+  time_the_raced_again(record.problem, correct);
   return num_timed() > before;
 }
 
 /// Other sweeps may have tried more for the same question. Who asks the database without naming a
 /// sweep asks about all of it, so these are ranked together, too.
-void Reranking::rank_all_stored(const std::string& op, const Problem& problem,
-                                const std::vector<Candidate>& correct,
+void Reranking::rank_all_stored(const Question& asked, const std::vector<Candidate>& correct,
                                 const std::vector<TrialRecord>& failed_trials) {
   if (run_.is_replay()) return;
-  Filter filter = SweepRun::filter(op, problem);
+  Filter filter = SweepRun::filter(asked);
   filter.status = to_text(Status::correct);
   std::vector<Candidate> all;
   for (TrialRow& row : run_.store.results(filter).trials) {
     TrialRecord& trial = row.record;
-    if (!run_.is_comparable(row, problem) || !trial.outcome.timing) continue;
+    if (!is_comparable(row, asked) || !trial.outcome.timing) continue;
     const KernelSpec* kernel = kernel_of_version(trial.kernel);
     if (kernel == nullptr) {
       run_.report.warn(fmt::format(
@@ -342,14 +336,11 @@ void Reranking::rank_all_stored(const std::string& op, const Problem& problem,
       return;
     }
     run_.store.add_measurements(row, run_.count_for_objective(*kernel, trial, nullptr));
-    const Timing& timing = *trial.outcome.timing;
-    all.push_back({kernel, trial.config, timing.median_ns, timing.censored(), trial.compile,
-                   timing.roofline_ns, timing.ci_low_ns, trial.outcome.same_as,
-                   run_.figures(*kernel, trial)});
+    all.push_back(run_.candidate(*kernel, trial));
   }
   if (all.size() <= correct.size()) return;
-  time_the_raced_again(problem, all);
-  rank(op, problem, all, failed_trials);
+  time_the_raced_again(asked.problem, all);
+  rank(asked, all, failed_trials);
 }
 
 /// The sweep's own kernel, or one from the folder of kernels, if it is still of this version.
@@ -375,13 +366,13 @@ const KernelSpec* Reranking::kernel_of_version(const KernelVersion& version) {
 
 /// Counts, in launches of their own, what the sweep asks for of each that was re-ranked to its end,
 /// and keeps it with its trial. What is there already is not counted again.
-void Reranking::count_finalists(const std::string& op, const Problem& problem) {
+void Reranking::count_finalists(const Question& asked) {
   const std::vector<std::string>& names = run_.sweep.measure.counters;
   if (names.empty() || cannot_count_) return;
-  const Results results = run_.store.results(SweepRun::filter(op, problem));
+  const Results results = run_.store.results(SweepRun::filter(asked));
   std::set<std::pair<std::string, std::string>> finalists;
   for (const RankRow& rank : results.ranks) {
-    if (!run_.is_comparable(rank, problem)) continue;
+    if (!is_comparable(rank, asked)) continue;
     for (const RankEntry& entry : rank.record.entries) {
       if (entry.eliminated || !entry.failure.empty()) continue;
       finalists.emplace(entry.kernel, entry.config);
@@ -389,7 +380,7 @@ void Reranking::count_finalists(const std::string& op, const Problem& problem) {
   }
   for (const TrialRow& row : results.trials) {
     const TrialRecord& trial = row.record;
-    if (!run_.is_comparable(row, problem) ||
+    if (!is_comparable(row, asked) ||
         !finalists.contains({trial.kernel.name, to_text(trial.config)})) {
       continue;
     }
@@ -400,9 +391,9 @@ void Reranking::count_finalists(const std::string& op, const Problem& problem) {
     });
     if (kernel == nullptr || has_all) continue;
     check_interrupt();
-    const CompileResult compiled = run_.compile(*kernel, problem, trial.config);
+    const CompileResult compiled = run_.compile(*kernel, asked.problem, trial.config);
     if (!compiled.ok) continue;
-    const TrialRequest request = run_.request_of(*kernel, problem, trial.config, compiled);
+    const TrialRequest request = run_.request_of(*kernel, asked.problem, trial.config, compiled);
     std::vector<Measurement> counted;
     try {
       const AddElapsed busy(run_.report.device_s);

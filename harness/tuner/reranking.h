@@ -26,7 +26,7 @@ class Reranking {
   /// what the sweep asks for of those that were re-ranked to the end. A verdict that is stored
   /// already is not asked again. What proves to be wrong is stored as wrong. What failed its
   /// verification does not take part. Throws Interrupted and Error.
-  void run(const std::string& op, const Problem& problem, std::vector<Candidate> correct);
+  void run(const Question& asked, std::vector<Candidate> correct);
 
  private:
   /// What a re-rank found to be wrong, and how.
@@ -35,30 +35,26 @@ class Reranking {
     Outcome outcome;
   };
 
-  std::vector<TrialRecord> rank(const std::string& op, const Problem& problem,
-                                std::vector<Candidate>& correct,
+  std::vector<TrialRecord> rank(const Question& question, std::vector<Candidate>& correct,
                                 const std::vector<TrialRecord>& failed_trials);
-  std::vector<TrialRecord> failed_verifications(const std::string& op,
-                                                const Problem& problem) const;
+  std::vector<TrialRecord> failed_verifications(const Question& asked) const;
   std::vector<Candidate> same_as_failed(const Problem& problem,
                                         const std::vector<Candidate>& correct,
                                         const std::vector<TrialRecord>& failed_trials);
-  bool is_ranked(const RankRecord& asked, std::vector<Candidate>& failed) const;
-  RankRecord time_in_turn(RankRecord asked, const Problem& problem, std::vector<Candidate> correct,
+  bool is_ranked(const Question& question, const RankRecord& asked,
+                 std::vector<Candidate>& failed) const;
+  RankRecord time_in_turn(RankRecord asked, std::vector<Candidate> correct,
                           std::vector<Wrong>& wrong);
   void take_wrong(const Wrong& wrong, const Problem& problem, std::vector<Candidate>& correct,
                   std::vector<Candidate>& racing, std::vector<TrialRecord>& stored_wrong);
   static std::vector<RankEntry> take_refused(const RankRecord& record,
                                              std::vector<Candidate>& correct);
-  bool correct_times(const Problem& problem, const RankRecord& record,
-                     std::vector<Candidate>& correct);
-  void rank_all_stored(const std::string& op, const Problem& problem,
-                       const std::vector<Candidate>& correct,
+  bool correct_times(const RankRecord& record, std::vector<Candidate>& correct);
+  void rank_all_stored(const Question& asked, const std::vector<Candidate>& correct,
                        const std::vector<TrialRecord>& failed_trials);
-  void count_finalists(const std::string& op, const Problem& problem);
+  void count_finalists(const Question& asked);
   std::vector<TrialRequest> requests_of(const std::vector<Candidate>& best, const Problem& problem);
-  RankRecord question(const std::string& op, const Problem& problem,
-                      const std::vector<Candidate>& correct);
+  RankRecord verdict_asked(const Question& question, const std::vector<Candidate>& correct);
   const KernelSpec* kernel_of_version(const KernelVersion& version);
 
   SweepRun& run_;

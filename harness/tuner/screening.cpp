@@ -125,11 +125,12 @@ void Screening::recall() {
 /// What this kernel's trials of the problem on this GPU were found to be wrong of, by any sweep.
 void Screening::recall_wrong() {
   if (run_.is_replay()) return;
-  Filter filter = SweepRun::filter(kernel_.op, problem_);
+  const Question asked = run_.question(kernel_.op, problem_);
+  Filter filter = SweepRun::filter(asked);
   filter.kernel = kernel_.name;
   filter.status = to_text(Status::correctness);
   for (TrialRow& row : run_.store.trials(filter)) {
-    if (run_.is_current(row, problem_) && row.record.kernel == run_.versions.at(kernel_.name)) {
+    if (is_current(row, asked) && row.record.kernel == run_.versions.at(kernel_.name)) {
       wrong_.push_back(std::move(row.record));
     }
   }
@@ -265,8 +266,7 @@ TrialRecord Screening::try_config(const TrialKey& key, const CompileResult& comp
     if (!same) same = trial_of_same_code(key, compiled.report);
   }
   if (!same) return run_.try_config(kernel_, key, compiled, best_ns());
-  TrialRecord record{key.kernel,      key.toolchain, key.protocol, key.problem,       key.config,
-                     compiled.report, same->outcome, now_utc(),    same->measurements};
+  TrialRecord record{key, compiled.report, same->outcome, now_utc(), same->measurements};
   if (record.outcome.same_as.empty()) record.outcome.same_as = to_text(same->config);
   record.outcome.device_ms = 0;
   return record;
@@ -362,7 +362,7 @@ void Screening::count(TrialRecord record, bool kept, std::size_t history_index) 
   run_.report.add(record, kept);
   if (kept) {  // it may have been tried for another objective
     const std::vector<Measurement> counted = run_.count_for_objective(kernel_, record, nullptr);
-    run_.store.add_measurements(run_.id, run_.key_of(kernel_, problem_, record.config), counted);
+    run_.store.add_measurements(run_.id, record, counted);
   }
   const Outcome& outcome = record.outcome;
   std::optional<double> time_ns;
@@ -370,9 +370,7 @@ void Screening::count(TrialRecord record, bool kept, std::size_t history_index) 
   if (outcome.status == Status::correctness && !run_.is_replay()) wrong_.push_back(record);
   if (outcome.status == Status::correct && outcome.timing) {
     time_ns = outcome.timing->median_ns;
-    correct_.push_back({&kernel_, record.config, *time_ns, outcome.timing->censored(),
-                        record.compile, outcome.timing->roofline_ns, outcome.timing->ci_low_ns,
-                        outcome.same_as, run_.figures(kernel_, record)});
+    correct_.push_back(run_.candidate(kernel_, record));
     const Objective& objective = run_.sweep.rerank.objective;
     if (!objective.is_word()) {  // what the search is to make least
       Observation& seen = proposals_.seen(history_index);

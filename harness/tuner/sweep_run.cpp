@@ -171,8 +171,17 @@ BaselinePlan SweepRun::baseline_plan(const KernelSpec& kernel, const BaselineSpe
   return made;
 }
 
-NamedFigures SweepRun::figures(const KernelSpec& kernel, const TrialRecord& trial) const {
-  return figures_of(sweep.rerank.objective, kernel, trial, device.info());
+Candidate SweepRun::candidate(const KernelSpec& kernel, const TrialRecord& trial) const {
+  const Timing& timing = *trial.outcome.timing;
+  return {&kernel,
+          trial.config,
+          timing.median_ns,
+          timing.censored(),
+          trial.compile,
+          timing.roofline_ns,
+          timing.ci_low_ns,
+          trial.outcome.same_as,
+          figures_of(sweep.rerank.objective, kernel, trial, device.info())};
 }
 
 std::vector<Measurement> SweepRun::count_for_objective(const KernelSpec& kernel, TrialRecord& trial,
@@ -231,9 +240,7 @@ CompileResult SweepRun::compile(CompileJob job) {
 
 TrialRecord SweepRun::try_config(const KernelSpec& kernel, const TrialKey& key,
                                  const CompileResult& compiled, std::optional<double> best_ns) {
-  TrialRecord record{key.kernel, key.toolchain,   key.protocol, key.problem,
-                     key.config, compiled.report, {},           {},
-                     {}};
+  TrialRecord record{key, compiled.report, {}, {}, {}};
   if (!compiled.ok) {
     record.outcome = compile_failure(compiled, kernel, key.config);
   } else {

@@ -11,6 +11,7 @@
 
 #include "compile/compiler.h"
 #include "device/device.h"
+#include "ranking/verdict.h"
 #include "spec/sweep_spec.h"
 #include "store/store.h"
 #include "tuner/progress.h"
@@ -51,20 +52,13 @@ struct SweepRun {
   /// Whether the device is a recording, which answers for itself: it says what it said before,
   /// so nothing is tried twice, and what it was never asked has no answer.
   bool is_replay() const { return !options.provenance.empty(); }
+  /// What this run asks about an op and a problem.
+  Question question(const std::string& op, const Problem& problem) const {
+    return {op, problem, device.info(), sweep.measure.protocol, options.provenance};
+  }
   /// What the store is asked for results of an op and a problem.
   static Filter filter(const std::string& op, const Problem& problem);
-  /// Whether what the store returned answers for this run: it is of `problem`, on this very device,
-  /// and measured or replayed as this run's results are. `Row` is any of the store's.
-  template <typename Row>
-  bool is_current(const Row& row, const Problem& problem) const {
-    return row.record.problem == problem && row.device == device.info() &&
-           row.provenance == options.provenance;
-  }
-  /// The same of times, which also need the protocol of the sweep.
-  template <typename Row>
-  bool is_comparable(const Row& row, const Problem& problem) const {
-    return is_current(row, problem) && row.record.protocol.name == sweep.measure.protocol;
-  }
+  static Filter filter(const Question& asked) { return filter(asked.op, asked.problem); }
 
   /// The points that were drawn, or null where the space is listed.
   const std::vector<std::vector<int>>* drawn_points(const KernelSpec& kernel,
@@ -83,8 +77,8 @@ struct SweepRun {
   /// like request_of.
   BaselinePlan baseline_plan(const KernelSpec& kernel, const BaselineSpec& baseline,
                              const Plan& plan);
-  /// See space/figures.h; by the sweep's objective.
-  NamedFigures figures(const KernelSpec& kernel, const TrialRecord& trial) const;
+  /// A correct trial that was timed, with the figures that the sweep's objective reads.
+  Candidate candidate(const KernelSpec& kernel, const TrialRecord& trial) const;
   /// Has the GPU count what the objective reads and a correct trial lacks, adds it to the trial and
   /// returns it. Where that fails the trial stays without, and the report has a warning. `compiled`
   /// is null if the kernel is still to be compiled. Throws Interrupted.

@@ -153,7 +153,7 @@ void Tuner::run_all(ProblemQueue& problems, std::optional<std::size_t> gpu) {
         if (gpu) run_.report.total += num_configs_.at({kernel->name, to_text(problem)});
       }
       for (const std::string& op : ops) {
-        run_problem(op, problem, [&] {
+        answer(run_.question(op, problem), [&] {
           if (knows_next) compile_ahead(kernels, *index + 1);
         });
       }
@@ -246,19 +246,20 @@ void Tuner::count_space(const KernelSpec& kernel, const Problem& problem, double
 }
 
 /// `before_rerank` gives the compiler something to do meanwhile.
-void Tuner::run_problem(const std::string& op, const Problem& problem,
-                        const std::function<void()>& before_rerank) {
+void Tuner::answer(const Question& asked, const std::function<void()>& before_rerank) {
+  const Problem& problem = asked.problem;
   std::vector<Candidate> correct;
-  const std::optional<double> baseline_ns = baselines_.measure(op, problem, kernels_of(op));
-  for (const KernelSpec* kernel : kernels_of(op)) {
+  const std::vector<const KernelSpec*> kernels = kernels_of(asked.op);
+  const std::optional<double> baseline_ns = baselines_.measure(asked, kernels);
+  for (const KernelSpec* kernel : kernels) {
     run_.progress.start_problem(kernel->name, to_text(problem), baseline_ns);
     Screening(run_, *kernel, problem, correct).run();
   }
   reranking_.time_the_raced_again(problem, correct);
-  run_.store.end_screening(run_.id, op, problem);
+  run_.store.end_screening(run_.id, asked.op, problem);
   if (run_.options.compile_only || correct.empty()) return;
   before_rerank();
-  reranking_.run(op, problem, std::move(correct));
+  reranking_.run(asked, std::move(correct));
 }
 
 /// Has the compiler make what comes from the problem `next` on: its threads would be idle while the

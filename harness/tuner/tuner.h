@@ -43,8 +43,7 @@ class Tuner {
   std::vector<double> costs(const std::vector<const KernelSpec*>& kernels) const;
   void count_spaces(const std::vector<const KernelSpec*>& kernels);
   void count_space(const KernelSpec& kernel, const Problem& problem, double max_seconds);
-  void run_problem(const std::string& op, const Problem& problem,
-                   const std::function<void()>& before_rerank);
+  void answer(const Question& asked, const std::function<void()>& before_rerank);
   void compile_ahead(const std::vector<const KernelSpec*>& kernels, std::size_t next);
   std::vector<const KernelSpec*> kernels_of(const std::string& op) const;
 

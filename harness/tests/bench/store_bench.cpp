@@ -68,10 +68,8 @@ TrialRecord record_of(const TrialKey& key) {
   outcome.validation = Validation{1e-3, 1e-2, 0.2, 16777216};
   outcome.timing = Timing{std::vector<double>(kSamples, 176'224.0), 176'224.0, 176'224.0, 176'224.0,
                           StopReason::precision};
-  return {key.kernel,   key.toolchain,
-          key.protocol, key.problem,
-          key.config,   {431.2, false, 128, 0, 0, 1024, std::string(32, 'c')},
-          outcome,      "2026-11-21T10:00:00Z"};
+  return {
+      key, {431.2, false, 128, 0, 0, 1024, std::string(32, 'c')}, outcome, "2026-11-21T10:00:00Z"};
 }
 
 std::int64_t begin(Store& store) {

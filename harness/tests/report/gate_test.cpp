@@ -16,7 +16,7 @@ ComparedResult result(Fate fate, std::int64_t m = 16) {
   ComparedResult one;
   one.op = "gemm_bf16";
   one.problem = {{"M", m}, {"N", 64}};
-  one.device = "NVIDIA H200";
+  one.device.name = "NVIDIA H200";
   one.protocol = "cold";
   one.fate = fate;
   if (fate == Fate::slower) {
@@ -95,7 +95,7 @@ TEST(GateMarkdown, KeepsOddTextsInTheirCell) {
 
 TEST(GateJunit, CountsAndEscapes) {
   ComparedResult odd = result(Fate::slower);
-  odd.device = "a<b>&\"c\"";
+  odd.device.name = "a<b>&\"c\"";
   const std::string text =
       gate_junit(comparison({odd, result(Fate::gone), result(Fate::unsure), result(Fate::same)}),
                  {Fate::gone});
