@@ -140,12 +140,9 @@ ComparedGpu look_at_gpu(int index, Compiler& compiler, std::vector<Finding>& fin
                    format_bytes(static_cast<double>(info.memory_bytes)))});
 
   const Ceilings ceilings = set_up_gpu(gpu, compiler);
-  const SelfTest test = gpu.self_test();
-  const SelfMeasurement measured{
-      info.l2_bytes,     kSelfTestReadBytes, test.empty_event_ns,    test.empty_kernel_ns,
-      test.cold_read_ns, test.hot_read_ns,   test.dirty_read_ns,     test.repeat_spread_ratio,
-      ceilings,          test.clock_mhz,     test.noise_floor_ratio, test.health,
-      gpu.vitals().mps,  info.is_slice()};
+  SelfTest test = gpu.self_test();
+  const SelfMeasurement measured{std::move(test), info.l2_bytes,    kSelfTestReadBytes,
+                                 ceilings,        gpu.vitals().mps, info.is_slice()};
   for (Finding& finding : assess(name, measured)) findings.push_back(std::move(finding));
   return {name, info.name, ceilings};
 }

@@ -118,12 +118,6 @@ std::string notes_text(const std::map<std::string, ConfigText>& texts, const Ter
   return out;
 }
 
-bool matches(const Problem& problem, const Problem& filter) {
-  return std::all_of(filter.begin(), filter.end(), [&](const auto& dim) {
-    return std::find(problem.begin(), problem.end(), dim) != problem.end();
-  });
-}
-
 bool problem_less(const Problem& a, const Problem& b) {
   return std::lexicographical_compare(
       a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {

@@ -39,9 +39,6 @@ std::string notes_text(const std::map<std::string, ConfigText>& texts, const Ter
 /// two would be the same, more letters of the first word are taken (STAGES, SPLIT -> ST, SP).
 std::map<std::string, std::string> abbreviate(const std::vector<std::string>& names);
 
-/// Whether a problem has every dim of `filter` with the same value; an empty filter matches all.
-bool matches(const Problem& problem, const Problem& filter);
-
 /// Problems in numeric order, dim after dim; other dims sort by name.
 bool problem_less(const Problem& a, const Problem& b);
 

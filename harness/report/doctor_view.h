@@ -35,21 +35,12 @@ struct Finding {
 };
 
 /// What a GPU measured about itself.
-struct SelfMeasurement {
+struct SelfMeasurement : SelfTest {
   std::int64_t l2_bytes = 0;
   std::int64_t read_bytes = 0;  // what the cold and the hot read move
-  double empty_event_ns = 0;    // two events with nothing between
-  double empty_kernel_ns = 0;
-  double cold_read_ns = 0;
-  double hot_read_ns = 0;
-  double dirty_read_ns = 0;  // after a memset of the flush buffer; 0: not measured
-  double repeat_spread_ratio = 0;
   Ceilings ceilings = {};
-  double clock_mhz = 0;                  // the SM clock during short work; 0 when not known
-  double noise_floor_ratio = 0;          // the least margin that a re-rank can claim for that read
-  std::optional<GpuHealth> health = {};  // nothing without NVML
-  bool mps = false;                      // see Vitals
-  bool is_slice = false;                 // see DeviceInfo
+  bool mps = false;       // see Vitals
+  bool is_slice = false;  // see DeviceInfo
 };
 
 /// Whether the clock, the flush and the noise of a GPU can be trusted; topics start with `name`.

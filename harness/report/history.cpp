@@ -59,21 +59,10 @@ HistoryPoint point_of(const std::string& run, RunResult result) {
   return point;
 }
 
-/// Whether the baselines of two points are the same as far as is known: files of an older assay do
-/// not say.
-bool are_baselines_alike(const HistoryPoint& a, const HistoryPoint& b) {
-  const auto alike = [](const auto& one, const auto& other) {
-    return one.empty() || other.empty() || one == other;
-  };
-  const RankIdentity& one = a.result.rank->identity;
-  const RankIdentity& other = b.result.rank->identity;
-  return alike(one.baselines, other.baselines) && alike(one.cublas, other.cublas);
-}
-
 /// The baseline that all points have, by the same steps and the same cuBLAS; or "".
 std::string common_baseline(const std::vector<HistoryPoint>& points) {
   for (std::size_t i = 1; i < points.size(); ++i) {
-    if (!are_baselines_alike(points[i - 1], points[i])) return "";
+    if (!are_baselines_alike(points[i - 1].result, points[i].result)) return "";
   }
   for (const auto& [name, level] : points.back().ratios) {
     if (std::all_of(points.begin(), points.end(),

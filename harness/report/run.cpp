@@ -67,7 +67,7 @@ void RunBuilder::add(const TrialRow& row) {
   const TrialRecord& trial = row.record;
   Gathered& one = gathered(question_of(row));
   const Outcome& outcome = trial.outcome;
-  TriedConfig tried{trial.kernel, outcome.status, outcome.kind, 0, trial.compile.cubin_hash};
+  TriedConfig tried{trial.kernel, outcome.status, 0, trial.compile.cubin_hash};
   if (outcome.status == Status::correct && outcome.timing) {
     if (!outcome.timing->censored()) tried.median_ns = outcome.timing->median_ns;
     if (const auto& state = outcome.timing->state) {
@@ -178,18 +178,17 @@ bool is_same_code(const RunResult& before, const RankEntry& old_entry, const Run
          old_trial->kernel.contract_hash == new_trial->kernel.contract_hash;
 }
 
-CommonBaseline common_baseline(const RunResult& before, const RunResult& after) {
-  // Files of an older assay do not say what the baselines were.
-  const auto differ = [](const auto& a, const auto& b) {
-    return !a.empty() && !b.empty() && a != b;
-  };
+bool are_baselines_alike(const RunResult& before, const RunResult& after) {
+  const auto alike = [](const auto& a, const auto& b) { return a.empty() || b.empty() || a == b; };
   const RankIdentity& old_identity = before.rank->identity;
   const RankIdentity& new_identity = after.rank->identity;
-  if (differ(old_identity.baselines, new_identity.baselines) ||
-      differ(old_identity.cublas, new_identity.cublas)) {
-    return {};
-  }
+  return alike(old_identity.baselines, new_identity.baselines) &&
+         alike(old_identity.cublas, new_identity.cublas);
+}
+
+CommonBaseline common_baseline(const RunResult& before, const RunResult& after) {
   CommonBaseline common;
+  if (!are_baselines_alike(before, after)) return common;
   for (const RankEntry& old_entry : before.rank->entries) {
     if (!is_beside(old_entry, before.winner())) continue;
     for (const RankEntry& new_entry : after.rank->entries) {

@@ -15,7 +15,6 @@ namespace assay {
 struct TriedConfig {
   KernelVersion kernel;
   Status status = Status::correct;
-  std::string kind;
   double median_ns = 0;  // 0: not timed, or only known to be slow
   std::string cubin_hash;
 };
@@ -79,6 +78,10 @@ std::vector<std::string> environment_changes(const RunResult& before, const RunR
 /// Whether two entries have the same machine code, launched in the same way.
 bool is_same_code(const RunResult& before, const RankEntry& old_entry, const RunResult& after,
                   const RankEntry& new_entry);
+
+/// Whether the baselines were the same as far as is known: files of an older assay do not say. Both
+/// need a verdict.
+bool are_baselines_alike(const RunResult& before, const RunResult& after);
 
 /// The baseline that both winners were timed with in turn: the same steps, by the same cuBLAS. Its
 /// entries in the two verdicts; null if there is none.

@@ -132,6 +132,11 @@ const Json* find(const Json& object, std::string_view key) {
   return nullptr;
 }
 
+std::string text_or_empty(const Json& object, std::string_view key) {
+  const Json* found = find(object, key);
+  return std::string(found && found->IsString() ? view(*found) : "");
+}
+
 const Json& member(const Json& object, std::string_view key) {
   const Json* found = find(object, key);
   if (!found) throw Damage(fmt::format("'{}' is missing", key));

@@ -108,6 +108,9 @@ std::string written(const Json& value);
 /// Null where the object has none, or `object` is no object.
 const Json* find(const Json& object, std::string_view key);
 
+/// "" where it is missing or no string.
+std::string text_or_empty(const Json& object, std::string_view key);
+
 /// Throws Damage when it is missing.
 const Json& member(const Json& object, std::string_view key);
 

@@ -21,11 +21,6 @@ namespace {
 
 using namespace json_text;  // both readers of JSON speak in its words
 
-std::string text_or_empty(const Json& object, const char* key) {
-  const Json* found = find(object, key);
-  return std::string(found && found->IsString() ? view(*found) : "");
-}
-
 /// Python's JSON has three numbers more than JSON: they become null.
 std::string with_nulls(const std::string& text) {
   if (text.find("NaN") == text.npos && text.find("Infinity") == text.npos) return text;

@@ -42,11 +42,6 @@ double number_or_zero(const Json& object, std::string_view key) {
   return found && found->IsNumber() ? found->GetDouble() : 0;
 }
 
-std::string text_or_empty(const Json& object, std::string_view key) {
-  const Json* found = find(object, key);
-  return std::string(found && found->IsString() ? view(*found) : "");
-}
-
 /// "2023-12-22 09:54:05.502007+00:00" as "2023-12-22T09:54:05Z".
 std::string read_timestamp(const Json& row) {
   std::string text = text_or_empty(row, "timestamp").substr(0, 19);

@@ -54,14 +54,6 @@ TEST(ConfigText, WideHidesNothing) {
   EXPECT_EQ(text.note(), "");
 }
 
-TEST(Matches, WantsEveryDimOfTheFilter) {
-  const Problem problem{{"M", 16}, {"N", 4096}};
-  EXPECT_TRUE(matches(problem, {}));
-  EXPECT_TRUE(matches(problem, {{"N", 4096}}));
-  EXPECT_FALSE(matches(problem, {{"N", 16}}));
-  EXPECT_FALSE(matches(problem, {{"K", 16}}));
-}
-
 TEST(ProblemLess, SortsByNumberNotByText) {
   EXPECT_TRUE(problem_less({{"M", 16}}, {{"M", 128}}));
   EXPECT_FALSE(problem_less({{"M", 128}}, {{"M", 16}}));

@@ -48,11 +48,8 @@ inline Timing timing_of(std::vector<double> samples_ns) {
 }
 
 inline TrialRecord record_of(const TrialKey& key, Outcome outcome = {}) {
-  return {key,
-          {12.5, false, 128, 4, 8, 1024, "cubin"},
-          std::move(outcome),
-          "2026-11-21T10:00:00Z",
-          {}};
+  return {
+      key, {12.5, false, 128, 4, 8, 1024, "cubin"}, std::move(outcome), "2026-11-21T10:00:00Z", {}};
 }
 
 inline TrialRecord timed_record(const TrialKey& key) {
