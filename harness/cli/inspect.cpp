@@ -38,6 +38,7 @@ struct InspectOptions {
   std::string kernels;
   std::vector<std::string> include;
   std::string arch = "90a";
+  std::string output;
   bool sass = false;
   bool listing = false;
   bool json = false;
@@ -164,6 +165,15 @@ std::string parameters_text(const Subject& before, const Subject& after) {
 
 int run_inspect(const InspectOptions& options) {
   const Subject subject = inspect_one(options, options.target);
+  if (!options.output.empty()) {
+    const std::string& cubin = subject.inspected.cubin;
+    if (cubin.empty()) {
+      throw UsageError(
+          fmt::format("{} is code already; --output is of a trial, a configuration or a source",
+                      options.target));
+    }
+    write_file_atomic(options.output, cubin);
+  }
   if (options.other.empty()) {
     write_out(options.json      ? document("inspect", inspect_json(subject.inspected))
               : options.listing ? listing_text(subject.inspected)
@@ -200,6 +210,9 @@ void add_inspect(Command program) {
                                  "print the code of one, each instruction with its source");
   verb.add_option("--arch " + known_archs("|"), options->arch,
                   "compile for this one; of a trial its own; default: 90a");
+  verb.add_option("--output FILE", options->output,
+                  "also write the machine code of one, a cubin for nvdisasm and cuobjdump")
+      .excludes(other);
   add_kernel_folders(verb, options->kernels, options->include, kFolderOfSweep);
   Option json = verb.add_flag("--json", options->json, "print JSON instead of text");
   listing.excludes(other).excludes(json);

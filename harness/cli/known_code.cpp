@@ -178,16 +178,23 @@ Inspected read_compiled(std::future<CompileResult> begun, std::string title, boo
     }
     throw UsageError(fmt::format("{} does not compile:\n{}", title, result.log));
   }
-  CompiledEntries entries{kernel_limits_of(result.cubin), result.symbols};
-  if (!sass) return {title, read_ptx(result.ptx, title), result.report, {}, std::move(entries)};
-  const TemporaryFile file(result.cubin);
-  Code code = disassemble(file.path(), title);
-  const std::string_view prefix = SourceTree::kPrefix;
-  for (std::string& path : code.files) {
-    const std::size_t at = path.find(prefix);
-    if (at != std::string::npos) path.erase(at, prefix.size());
+  Inspected inspected;
+  inspected.report = result.report;
+  inspected.entries = {kernel_limits_of(result.cubin), result.symbols};
+  if (sass) {
+    const TemporaryFile file(result.cubin);
+    inspected.code = disassemble(file.path(), title);
+    const std::string_view prefix = SourceTree::kPrefix;
+    for (std::string& path : inspected.code.files) {
+      const std::size_t at = path.find(prefix);
+      if (at != std::string::npos) path.erase(at, prefix.size());
+    }
+  } else {
+    inspected.code = read_ptx(result.ptx, title);
   }
-  return {title, std::move(code), result.report, {}, std::move(entries)};
+  inspected.title = std::move(title);
+  inspected.cubin = std::move(result.cubin);
+  return inspected;
 }
 
 }  // namespace assay

@@ -24,6 +24,7 @@ struct Inspected {
   std::vector<LaunchFigures> launches = {};
   /// The entries that a configuration launches; none for a file, which has no configuration.
   CompiledEntries entries = {};
+  std::string cubin = {};  // of what was compiled; empty for a file of code
 };
 
 /// The instructions of what is launched, by class.

@@ -19,6 +19,8 @@ has 'sgemm: blocks an SM: .* of 128 threads each' 'the occupancy'
 has '^fma  *128 .* 128$' '64 products of two slices an inner loop'
 has '(main)  *sgemm.cu:' 'the main loop and its source'
 
+expect 0 'PTX for sm_90a' inspect $large --output made.cubin
+[[ $(head -c 4 made.cubin | tail -c 3) == ELF ]] || fail 'what --output writes is no machine code'
 expect 0 '' inspect $large --listing
 has 'fma.rn.f32 .*  sgemm.cu:[0-9]' 'an instruction with its source'
 expect 0 '' inspect $large --arch 80
