@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-class BaselineTest : public test::RunnerTest {
+class BaselineTest : public test::TimedTest {
  protected:
   BaselineTest() { folder_.write("work.cu", "extern \"C\" __global__ void work() {}\n"); }
 

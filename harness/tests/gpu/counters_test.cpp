@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-class Counters : public test::RunnerTest {
+class Counters : public test::TimedTest {
  protected:
   std::map<std::string, double> count(KernelSpec kernel, const Problem& problem,
                                       const Config& config, const std::string& protocol = "cold") {

@@ -270,6 +270,7 @@ void write_kernels(const TempFolder& folder) {
 class Bottlenecks : public test::GpuTest, public testing::WithParamInterface<BottleneckCase> {
  protected:
   void SetUp() override {
+    if (test::is_emulated()) GTEST_SKIP() << "the emulator knows no times";
     GpuTest::SetUp();
     if (!IsSkipped() && !folder_) sweep();
   }

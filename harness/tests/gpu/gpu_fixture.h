@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -11,7 +12,9 @@
 
 #include "broken_kernels.h"
 #include "compile/nvrtc_compiler.h"
+#include "cuda/driver.h"
 #include "cuda/gpu_count.h"
+#include "messages/emulator.h"
 #include "space/launched.h"
 #include "space/plan.h"
 #include "spec/entry.h"
@@ -21,6 +24,11 @@
 #include "worker/trial_runner.h"
 
 namespace assay::test {
+
+/// Whether tests run on the emulator instead of the first GPU: with ASSAY_EMULATE=1.
+inline bool is_emulated() { return std::getenv("ASSAY_EMULATE") != nullptr; }
+inline int gpu_index() { return is_emulated() ? kEmulatorIndex : 0; }
+inline Driver make_driver() { return is_emulated() ? Driver(Driver::Emulated()) : Driver(); }
 
 inline std::filesystem::path source_folder() { return ASSAY_SOURCE_DIR; }
 
@@ -33,10 +41,12 @@ inline std::filesystem::path worker_program() {
   return folder / "assay";
 }
 
-/// Tests that need a GPU: skipped, visibly, where there is none.
+/// Tests that need a GPU, or the emulator where they ask for no times: skipped, visibly, where
+/// there is none.
 class GpuTest : public testing::Test {
  protected:
   void SetUp() override {
+    if (is_emulated()) return start_compiler();
     // Count the GPUs once, before any test makes a CUDA context in this process. Counting forks,
     // and CUDA would not start again in the child.
     static std::string reason;
@@ -46,7 +56,8 @@ class GpuTest : public testing::Test {
   }
 
   void start_compiler() {
-    compiler_ = std::make_unique<NvrtcCompiler>(CompilerOptions{scratch_.path(), 0, 60, true});
+    compiler_ = std::make_unique<NvrtcCompiler>(
+        CompilerOptions{.cache_directory = scratch_.path(), .for_emulator = is_emulated()});
   }
 
   std::future<CompileResult> submit(const std::filesystem::path& source, const Config& macros,
@@ -119,6 +130,12 @@ class GpuTest : public testing::Test {
   static KernelSpec broken_kernel(const std::string& name) {
     return load_kernel(broken_kernels() / (name + ".yaml"));
   }
+  /// A kernel that is right.
+  static KernelSpec small_vector_add() {
+    KernelSpec kernel = shipped_kernel("vector_add");
+    kernel.smoke = {{"N", 4003}};
+    return kernel;
+  }
   static KernelSpec shipped_kernel(const std::string& name) {
     return load_kernel(source_folder() / "kernels" / (name + ".yaml"));
   }
@@ -134,7 +151,7 @@ class RunnerTest : public GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped()) return;
-    runner_ = std::make_unique<TrialRunner>(0);
+    runner_ = std::make_unique<TrialRunner>(gpu_index());
     runner_->setup(support_cubin(runner_->info()), {});
   }
 
@@ -147,6 +164,15 @@ class RunnerTest : public GpuTest {
   }
 
   std::unique_ptr<TrialRunner> runner_;
+};
+
+/// Of these tests, which ask for times, counters or libraries, the emulator has none.
+class TimedTest : public RunnerTest {
+ protected:
+  void SetUp() override {
+    if (is_emulated()) GTEST_SKIP() << "the emulator knows no times";
+    RunnerTest::SetUp();
+  }
 };
 
 }  // namespace assay::test

@@ -20,7 +20,7 @@ class InputsTest : public test::GpuTest {
   /// What a generator makes with this seed.
   template <typename T = std::int32_t>
   std::vector<T> made(const BufferPlan& plan, std::uint64_t seed) {
-    const Driver driver;
+    const Driver driver = test::make_driver();
     const Context context(driver, 0);
     const DeviceInfo info = query_device(driver, context.device());
     const Stream stream = make_stream(driver);

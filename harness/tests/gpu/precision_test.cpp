@@ -10,7 +10,7 @@ namespace {
 class PrecisionTest : public test::GpuTest {
  protected:
   void expect_only_full_passes(const std::string& name) {
-    TrialRunner runner(0);
+    TrialRunner runner(test::gpu_index());
     runner.setup(support_cubin(runner.info()), {});
     KernelSpec kernel =
         load_kernel(test::source_folder() / "harness/tests/kernels/precision" / (name + ".yaml"));

@@ -107,7 +107,7 @@ TEST_F(QuantisedInputs, ValuesAndScalesBelongTogetherHoweverTheyAreDrawn) {
                     format.powers_of_two),
         fmt::format("dtype: {}, shape: [{}, {}], fill: {{scales: {{of: Y, transpose: {}}}}}",
                     bytes ? "ue8m0" : "f32", outer, width, format.transpose));
-    const Driver driver;
+    const Driver driver = test::make_driver();
     const Context context(driver, 0);
     const DeviceInfo info = query_device(driver, context.device());
     DrawnInputs inputs(kernel, driver, read_file(support_cubin(info)), info);
@@ -156,7 +156,7 @@ TEST_F(QuantisedInputs, ValuesAndScalesBelongTogetherHoweverTheyAreDrawn) {
 }
 
 TEST_F(QuantisedInputs, SmallNumbersUseTheirRangeAndNoMore) {
-  const Driver driver;
+  const Driver driver = test::make_driver();
   const Context context(driver, 0);
   const DeviceInfo info = query_device(driver, context.device());
   const Stream stream = make_stream(driver);
@@ -237,6 +237,7 @@ TEST_F(ScaledProducts, AProductIsRightAlsoWhereNoBlockDividesIt) {
 }
 
 TEST_F(ScaledProducts, BaselinesOfCublasLtHaveScalesOfBlocksOrOne) {
+  if (test::is_emulated()) GTEST_SKIP() << "the emulator has no cuBLASLt";
   folder_.write("work.cu", "extern \"C\" __global__ void work() {}\n");
   const KernelSpec kernel = load_kernel(folder_.write(
       "work.yaml",

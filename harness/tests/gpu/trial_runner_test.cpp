@@ -14,7 +14,7 @@
 namespace assay {
 namespace {
 
-class TrialRunnerTest : public test::RunnerTest {
+class TrialRunnerTest : public test::TimedTest {
  protected:
   Outcome run(const KernelSpec& kernel, const Config& chosen = {}) {
     return runner_->run(request_of(kernel, runner_->info(), chosen));
