@@ -42,6 +42,7 @@ std::vector<Ranked> ranked_rows(const Pack& pack, std::string_view op, const Pro
   std::vector<Ranked> rows;
   for (const PackTable& table : pack.tables) {
     if (table.op != op) continue;
+    rows.reserve(rows.size() + table.rows.size());
     const int other_device = table.device.name == device.name ? 0 : 1;
     for (const PackRow& row : table.rows) {
       const double factor = distance_factor(problem, row.problem);
@@ -65,21 +66,18 @@ const PackCode* find_code(const Pack& pack, const PackRow& row, int cc) {
 /// next nearest row, or null.
 std::string why_fallback(const Choice& choice, const KernelSpec& kernel, const PackRow* next) {
   const PackRow& row = *choice.row;
-  std::string why;
-  if (choice.match == Match::otherwise) {
-    why = "no tuned problem is near";
-  } else if (is_library_faster(row)) {
-    why = choice.match == Match::exact ? "cuBLASLt was faster than every kernel"
-                                       : "cuBLASLt was faster for " + to_text(row.problem);
-  } else if (choice.factor == 1) {
-    return {};
-  } else if (next == nullptr || next->kernel != row.kernel || next->config != row.config) {
-    why = fmt::format("what is best for {} is not best for the next nearest problem",
-                      to_text(row.problem));
-  } else if (is_library_faster(*next)) {
-    why = "cuBLASLt was faster for " + to_text(next->problem);
+  if (kernel.reference.empty()) return {};
+  if (choice.match == Match::otherwise) return "no tuned problem is near";
+  if (is_library_faster(row)) {
+    return choice.match == Match::exact ? "cuBLASLt was faster than every kernel"
+                                        : "cuBLASLt was faster for " + to_text(row.problem);
   }
-  return why.empty() || is_library_product(kernel) ? why : "";
+  if (choice.factor == 1) return {};
+  if (next == nullptr || next->kernel != row.kernel || next->config != row.config) {
+    return fmt::format("what is best for {} is not best for the next nearest problem",
+                       to_text(row.problem));
+  }
+  return is_library_faster(*next) ? "cuBLASLt was faster for " + to_text(next->problem) : "";
 }
 
 /// Has cuBLASLt called. Returns why it cannot be: empty if it can.
@@ -90,10 +88,9 @@ std::string plan_fallback(const KernelSpec& kernel, const Problem& problem,
   choice.plan.reference.push_back({product.operation, product.operands, product.options});
   try {
     const Evaluator evaluator(kernel, problem, choice.row->config, device);
-    for (const std::string& name : caller_args(kernel)) {
-      const auto arg = std::find_if(kernel.args.begin(), kernel.args.end(),
-                                    [&](const ArgSpec& each) { return each.name == name; });
-      choice.plan.args.push_back(plan_arg(*arg, evaluator));
+    choice.plan.args.reserve(kernel.args.size());
+    for (const ArgSpec& arg : kernel.args) {
+      if (is_passed(arg)) choice.plan.args.push_back(plan_arg(arg, evaluator));
     }
   } catch (const PlanError& error) {
     return error.what();

@@ -316,14 +316,15 @@ std::string PackFile::code(const PackCode& code) const {
   return std::string(bytes);
 }
 
+bool is_passed(const ArgSpec& arg) {
+  const auto* buffer = std::get_if<BufferSpec>(&arg.form);
+  return buffer != nullptr && buffer->role != Role::scratch && buffer->role != Role::prepared;
+}
+
 std::vector<std::string> caller_args(const KernelSpec& kernel) {
   std::vector<std::string> names;
   for (const ArgSpec& arg : kernel.args) {
-    const auto* buffer = std::get_if<BufferSpec>(&arg.form);
-    if (buffer == nullptr || buffer->role == Role::scratch || buffer->role == Role::prepared) {
-      continue;
-    }
-    names.push_back(arg.name);
+    if (is_passed(arg)) names.push_back(arg.name);
   }
   return names;
 }
@@ -337,25 +338,20 @@ std::vector<std::string> op_args(const Pack& pack, std::string_view op) {
 
 bool is_library_product(const KernelSpec& kernel) {
   if (kernel.reference.size() != 1 || kernel.reference[0].operation != "gemm") return false;
-  const std::vector<std::string> passed = caller_args(kernel);
-  const auto is_passed = [&](const std::string& name) {
-    return std::find(passed.begin(), passed.end(), name) != passed.end();
-  };
   const auto is_size = [&](int slot) {
     const auto& dims = kernel.dims;
     return std::find(dims.begin(), dims.end(), kernel.symbols.name(slot)) != dims.end();
   };
   std::set<std::size_t> ranks;
   for (const auto& [role, name] : kernel.reference[0].operands) {
-    if (!is_passed(name)) return false;
-    for (const ArgSpec& arg : kernel.args) {
-      if (arg.name != name) continue;
-      const auto& shape = std::get<BufferSpec>(arg.form).shape;
-      ranks.insert(shape.size());
-      for (const ExprSpec& size : shape) {
-        const std::vector<int>& slots = size.expr.slots();
-        if (!std::all_of(slots.begin(), slots.end(), is_size)) return false;
-      }
+    const auto arg = std::find_if(kernel.args.begin(), kernel.args.end(),
+                                  [&](const ArgSpec& each) { return each.name == name; });
+    if (arg == kernel.args.end() || !is_passed(*arg)) return false;
+    const auto& shape = std::get<BufferSpec>(arg->form).shape;
+    ranks.insert(shape.size());
+    for (const ExprSpec& size : shape) {
+      const std::vector<int>& slots = size.expr.slots();
+      if (!std::all_of(slots.begin(), slots.end(), is_size)) return false;
     }
   }
   return (ranks == std::set<std::size_t>{2} || ranks == std::set<std::size_t>{3}) &&

@@ -28,7 +28,8 @@ struct PackCode {
   std::map<std::string, std::string> symbols;  // of each entry and variable, its name in the code
 };
 
-/// A kernel: as much of its contract as a launch needs, and what it was made of.
+/// A kernel: as much of its contract as a launch needs, and what it was made of. It has a reference
+/// where is_library_product().
 struct PackKernel {
   KernelSpec spec;
   bool per_problem = false;  // sizes are compiled in, so that its code is for one problem alone
@@ -112,8 +113,9 @@ class PackFile {
   Pack pack_;
 };
 
-/// What a caller passes for the kernel: inputs and outputs, but neither scratch memory, nor what is
-/// prepared, nor scalars.
+/// Whether the caller passes the argument: inputs and outputs, but neither scratch memory, nor what
+/// is prepared, nor scalars.
+bool is_passed(const ArgSpec& arg);
 std::vector<std::string> caller_args(const KernelSpec& kernel);
 /// The same for an op of the pack, in the order of its first kernel.
 std::vector<std::string> op_args(const Pack& pack, std::string_view op);

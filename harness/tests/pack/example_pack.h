@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/hash.h"
+#include "pack/kernel_json.h"
 #include "pack/pack.h"
 
 namespace assay {
@@ -11,7 +12,7 @@ namespace assay {
 inline constexpr std::string_view kExampleCode = "machine code";
 
 /// A pack of the kernel tuned for `problems`, each for compute capability 9.0.
-inline Pack example_pack(KernelSpec kernel, const std::vector<Problem>& problems,
+inline Pack example_pack(const KernelSpec& kernel, const std::vector<Problem>& problems,
                          const Config& config, std::map<std::string, std::string> symbols = {}) {
   DeviceInfo device = nominal_device("90");
   device.name = "Fake GPU";
@@ -22,7 +23,7 @@ inline Pack example_pack(KernelSpec kernel, const std::vector<Problem>& problems
     table.rows.push_back(
         {problem, 0, config, {0}, 1000, "cublaslt_best", 1100, 2, "13.1.0", 1.2, false, true});
   }
-  pack.kernels.push_back({std::move(kernel), false, "abc", "Apache-2.0"});
+  pack.kernels.push_back({read_kernel_json(kernel_json(kernel)), false, "abc", "Apache-2.0"});
   pack.codes.push_back({"90", 0, kExampleCode.size(), hash_hex(kExampleCode), std::move(symbols)});
   pack.tables.push_back(std::move(table));
   return pack;
