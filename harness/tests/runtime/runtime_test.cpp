@@ -110,6 +110,7 @@ TEST_F(RuntimeTest, SaysHow) {
   ASSERT_EQ(assay_plan_how(near.get(), &how), ASSAY_OK);
   EXPECT_EQ(how.match, ASSAY_NEAR);
   EXPECT_EQ(how.factor, 2);
+  EXPECT_EQ(how.regret, 1.2);
   EXPECT_STREQ(how.problem, "N=1000");
   ASSERT_EQ(assay_plan_how(otherwise.get(), &how), ASSAY_OK);
   EXPECT_EQ(how.match, ASSAY_DEFAULT);
