@@ -93,7 +93,7 @@ void follow_bad_values(Warp& warp, const Op& op, std::uint32_t lanes) {
     warp.op = read.op;
     warp.report(read.kind, read.text, std::countr_zero(used.lanes));
     warp.op = &op;
-  } else if (used.lanes != 0 && is_jump) {
+  } else if (used.lanes != 0 && is_jump && op.join > at) {  // else what lies between is not known
     take_bad_branch(warp, at, op.join, used);
   }
   if (const std::uint32_t decided = branch.on.lanes & lanes; decided != 0) {

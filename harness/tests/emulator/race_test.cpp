@@ -130,6 +130,11 @@ TEST(Races, AValueThatNothingDependsOnIsNone) {
   EXPECT_NE(races(branch + "E:"), "");
   EXPECT_NE(races(branch + "bra F; E: mov.u32 %r5, 2; F:"), "");
   EXPECT_EQ(races(branch + "E: mov.u32 %r5, 0;"), "");
+  // Lanes may meet ahead of the branch. What lies between was then taken for all of memory.
+  EXPECT_EQ(races("bra X; M: mov.u32 %r5, 0; bra E; X: " + read +
+                  "setp.eq.u32 %p3, %r5, 7; @%p3 bra Y; add.u32 %r7, %r7, 1; bra M;"
+                  "Y: add.u32 %r7, %r7, 2; bra M; E:"),
+            "");
   // A loop that waits for the value orders what comes behind it.
   EXPECT_NE(races(read + "L: ld.shared.u32 %r5, [%r4]; setp.gt.u32 %p3, %r5, 64; @%p3 bra L;"
                          "mov.u32 %r5, 0;"),
