@@ -29,7 +29,6 @@
 #include "spec/sweep_spec.h"
 #include "store/store.h"
 #include "tuner/kernel_version.h"
-#include "tuner/progress.h"
 #include "tuner/sweep_run.h"
 
 namespace assay {
@@ -175,20 +174,14 @@ int run_emulated(const std::vector<EmulatedKernel>& kernels,
   NvrtcCompiler compiler(compiler_options);
   GpuDevice emulator({kEmulatorIndex, {}, kHangSeconds});
   set_up_emulator(emulator, compiler);
-  const SweepSpec sweep;
   Store store = Store::in_memory();
-  Progress progress(Progress::Mode::silent);
-  SweepRun run{sweep,
-               emulator,
-               compiler,
-               store,
-               progress,
-               {include_directories, native_arch(emulator.info().cc), "",
-                include_directories.front(), "", false, false}};
+  LoneRun lone(
+      emulator, compiler, store,
+      {include_directories, native_arch(emulator.info().cc), "", include_directories.front()});
   print_err("no GPU is used: the emulator runs kernels on the CPU. Nothing is timed or ranked.\n");
   bool is_right = true;
   for (const EmulatedKernel& kernel : kernels) {
-    const Tally tally = run_kernel(run, kernel, options);
+    const Tally tally = run_kernel(lone.run, kernel, options);
     is_right = is_right && tally.num_wrong == 0 && tally.num_correct > 0;
   }
   return is_right ? kExitDone : kExitNo;

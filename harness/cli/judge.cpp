@@ -285,14 +285,12 @@ class Judge {
   }
 
   void verify(const KernelSpec& kernel, Store& store, JudgedKernel& judged) const {
-    SweepSpec sweep;
-    Progress progress(Progress::Mode::silent);
     const std::vector<fs::path> include = include_of(kernel);
     auto& gpu = static_cast<GpuDevice&>(*target_.device);  // no other device runs kernels here
-    SweepRun run{sweep, gpu, compiler_, store, progress, run_options(include)};
-    run.versions[kernel.name] = version_of(kernel, include);
+    LoneRun lone(gpu, compiler_, store, run_options(include));
+    lone.run.versions[kernel.name] = version_of(kernel, include);
     const Verifier::Counts quick{2, 20, false};
-    Verifier verifier(run, gpu, options_.full ? Verifier::Counts() : quick);
+    Verifier verifier(lone.run, gpu, options_.full ? Verifier::Counts() : quick);
     for (const JudgedProblem& problem : judged.problems) {
       const Verification found =
           verifier.verify(kernel, problem.problem, problem.config, [](const auto&) {});

@@ -21,7 +21,6 @@
 #include "report/trials_view.h"
 #include "spec/twins.h"
 #include "tuner/kernel_version.h"
-#include "tuner/progress.h"
 #include "tuner/sweep_run.h"
 
 namespace assay {
@@ -170,17 +169,12 @@ int run_profile(const ProfileOptions& options) {
   NvrtcCompiler compiler({cache_directory(), 0, 60, true});
   GpuDevice gpu({options.gpu, {}});
   set_up_gpu(gpu, compiler);
-  SweepSpec sweep;
-  sweep.measure.protocol = subject.protocol;
   Store store = Store::in_memory();
-  Progress progress(Progress::Mode::silent);
-  SweepRun run{sweep,
-               gpu,
-               compiler,
-               store,
-               progress,
+  LoneRun lone(gpu, compiler, store,
                {include_path(subject.folder, options.include), native_arch(gpu.info().cc),
-                "assay profile", subject.folder, "", false, false}};
+                "assay profile", subject.folder});
+  lone.sweep.measure.protocol = subject.protocol;
+  SweepRun& run = lone.run;
   const CompileResult compiled = run.compile(subject.kernel, subject.problem, subject.config);
   if (!compiled.ok) {
     throw UsageError(fmt::format("{} does not compile:\n{}", subject.kernel.name, compiled.log));

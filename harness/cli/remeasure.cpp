@@ -56,8 +56,7 @@ RunResult Remeasurer::measure(const RunResult& result) {
   Store store = Store::in_memory();
   Progress progress(Progress::Mode::silent);
   Tuner tuner(sweep, gpu_, compiler_, store, progress,
-              {include_directories_, native_arch(gpu_.info().cc), "measured again", folder_, "",
-               false, false});
+              {include_directories_, native_arch(gpu_.info().cc), "measured again", folder_});
   tuner.run();
   Run run = make_run("measured now", store, {});
   if (run.results.empty()) throw Error("nothing was measured again");

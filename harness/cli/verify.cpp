@@ -21,7 +21,6 @@
 #include "report/entry_json.h"
 #include "report/tuned_table.h"
 #include "spec/twins.h"
-#include "tuner/progress.h"
 
 namespace assay {
 namespace {
@@ -155,16 +154,9 @@ VerifyReport verify_winners(const VerifyOptions& options) {
   NvrtcCompiler compiler({cache_directory(), 0, 60, true});
   GpuDevice gpu({options.gpu, {}});
   set_up_gpu(gpu, compiler);
-  SweepSpec sweep;
-  Progress progress(Progress::Mode::silent);
-  SweepRun run{
-      sweep,
-      gpu,
-      compiler,
-      store,
-      progress,
-      {include_directories, native_arch(gpu.info().cc), "assay verify", folder, "", false, false}};
-  Verifier verifier(run, gpu, options.counts);
+  LoneRun lone(gpu, compiler, store,
+               {include_directories, native_arch(gpu.info().cc), "assay verify", folder});
+  Verifier verifier(lone.run, gpu, options.counts);
   for (const auto& [winner, kernel] : known) {
     if (!won_on(*winner, gpu.info())) {
       if (options.missing) continue;
@@ -174,7 +166,7 @@ VerifyReport verify_winners(const VerifyOptions& options) {
       continue;
     }
     report.begin(*winner);
-    run.versions[kernel->name] = winner->row.version;
+    lone.run.versions[kernel->name] = winner->row.version;
     const Verification verification =
         verifier.verify(*kernel, winner->row.problem, winner->row.best.config,
                         [&](const VerificationCheck& check) { report.tell(check); });

@@ -26,7 +26,7 @@ struct SweepRun {
     std::string arch;                                        // "90a"
     std::string command_line;                                // as kept with the sweep
     std::filesystem::path kernel_directory;  // of kernels that other sweeps have tried
-    std::string provenance;                  // of the results; empty when measured here
+    std::string provenance = {};             // of the results; empty when measured here
     bool compile_only = false;               // the device is nominal: no times, no ranks
     bool retry_failed = false;               // tries every stored trial that failed again
     bool cold_start = false;                 // tries no other problem's winners first
@@ -91,6 +91,17 @@ struct SweepRun {
   /// the objective reads. `best_ns` is as in TrialRequest.
   TrialRecord try_config(const KernelSpec& kernel, const TrialKey& key,
                          const CompileResult& compiled, std::optional<double> best_ns);
+};
+
+/// A run on behalf of no sweep, which shows no progress.
+struct LoneRun {
+  LoneRun(Device& device, Compiler& compiler, Store& store, SweepRun::Options options)
+      : run{sweep, device, compiler, store, progress, std::move(options)} {}
+  LoneRun(const LoneRun&) = delete;
+
+  SweepSpec sweep = {};
+  Progress progress{Progress::Mode::silent};
+  SweepRun run;
 };
 
 /// UTC, as results are stamped: "2026-11-21T10:00:00Z".
