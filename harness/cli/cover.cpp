@@ -7,6 +7,8 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/device_info.h"
 #include "base/error.h"
@@ -15,6 +17,7 @@
 #include "cli/export_pack.h"
 #include "cli/results.h"
 #include "cli/verbs.h"
+#include "report/config_text.h"
 #include "report/table.h"
 
 namespace assay {
@@ -83,20 +86,27 @@ bool cover_table(CrossTable& cross, const MeasuredConfigs& measured, double slow
     all.add(ratio);
     (times.library_ns[i] < time_ns ? library : served[chosen[i]]).add(ratio);
   }
-  Table rows({"configuration", ">problems", ">slowest"});
+  const auto best_of = [&](std::size_t config) -> const KernelConfig& {
+    const auto found = std::find(chosen.begin(), chosen.end(), config);
+    return cross.table.entries[static_cast<std::size_t>(found - chosen.begin())].best;
+  };
+  std::map<std::string, std::vector<Config>> of_kernels;
   for (const auto& [config, ratios] : served) {
-    const auto at =
-        static_cast<std::size_t>(std::find(chosen.begin(), chosen.end(), config) - chosen.begin());
-    const KernelConfig& best = cross.table.entries[at].best;
-    rows.add_row({best.kernel + " " + to_text(best.config), std::to_string(ratios.count),
-                  percent_over(ratios.largest)});
+    of_kernels[best_of(config).kernel].push_back(best_of(config).config);
+  }
+  const std::map<std::string, ConfigText> texts = config_texts(of_kernels, false);
+  Table rows({"kernel", "configuration", ">problems", ">slowest"});
+  for (const auto& [config, ratios] : served) {
+    const KernelConfig& best = best_of(config);
+    rows.add_row({best.kernel, texts.at(best.kernel).line(best.config),
+                  std::to_string(ratios.count), percent_over(ratios.largest)});
   }
   if (library.count > 0) {
-    rows.add_row({"cuBLASLt", std::to_string(library.count), percent_over(library.largest)});
+    rows.add_row({"cuBLASLt", "", std::to_string(library.count), percent_over(library.largest)});
   }
-  print_out("{} on {}, {}: {} configurations for {} problems\n\n{}\n", cross.table.op,
+  print_out("{} on {}, {}: {} configurations for {} problems\n\n{}{}\n", cross.table.op,
             cross.table.device.name, conditions_text(cross.table), served.size(), chosen.size(),
-            rows.text(stdout_terminal()));
+            rows.text(stdout_terminal()), notes_text(texts, stdout_terminal()));
   print_out("slower than the fastest of a problem: {} in the geometric mean, {} at most\n",
             percent_over(all.mean()), percent_over(all.largest));
   print_left_out(times, slow_down, most);
