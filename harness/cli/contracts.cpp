@@ -13,8 +13,8 @@
 namespace assay {
 namespace {
 
-/// What the fastest baseline needs, whose name says which one and in which way it is run; 0: not
-/// known.
+/// The memory of the fastest baseline; 0: not known. `name` begins with the baseline's name and
+/// ends with how the baseline is run, such as "_graph".
 std::int64_t baseline_memory_bytes(const KernelSpec& kernel, const std::string& name,
                                    const Plan& plan, const DeviceInfo& device) {
   const BaselineSpec* named = nullptr;

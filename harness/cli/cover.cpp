@@ -118,13 +118,16 @@ int run_cover(const CoverOptions& options) {
   const Store store = open_results(options.results);
   Filter filter = options.results.filter();
   filter.status = to_text(Status::correct);
-  const Results results = store.results(filter, [](const TrialRow& trial, const Results&) {
+  Results results = store.results(filter, [](const TrialRow& trial, const Results&) {
     const auto& verification = trial.record.verification;
     return !verification || verification->failure() == nullptr;
   });
+  std::vector<TunedTable> tables = tuned_tables(results, Screened::hide);
+  filter.status = to_text(Status::correctness);
+  keep_checked(results.trials, results.ranks, store.results(filter).trials);
   std::vector<CrossTable> crossed;
   bool is_covered = true;
-  for (TunedTable& table : tuned_tables(results, Screened::show)) {
+  for (TunedTable& table : tables) {
     if (table.protocol != options.protocol || table.objective != Objective::time) continue;
     CrossTable& cross = crossed.emplace_back();
     cross.table = unique_problems(std::move(table), results.trials);
@@ -133,7 +136,7 @@ int run_cover(const CoverOptions& options) {
     is_covered &= cover_table(cross, measured, slow_down, static_cast<std::size_t>(options.most));
   }
   if (crossed.empty()) {
-    print_err("no timed result of {} in {}\n",
+    print_err("no re-ranked winner of {} in {}\n",
               asked_for(options.results, {{"protocol", options.protocol}}), store.path().string());
     return kExitNo;
   }

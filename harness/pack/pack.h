@@ -28,8 +28,8 @@ struct PackCode {
   std::map<std::string, std::string> symbols;  // of each entry and variable, its name in the code
 };
 
-/// A kernel: as much of its contract as a launch needs, and what it was made of. It has a reference
-/// where is_library_product().
+/// A kernel: the part of its contract that a launch needs, and its source. The contract has a
+/// reference where is_library_product().
 struct PackKernel {
   KernelSpec spec;
   bool per_problem = false;  // sizes are compiled in, so that its code is for one problem alone
@@ -48,8 +48,8 @@ struct PackRow {
   double baseline_ns = 0;
   int algorithm = 0;  // of cuBLASLt's heuristic, from 1 on, if that is the baseline; 0: not known
   std::string cublas = {};  // the version that offered it
-  /// The configuration's time over the least of any, for the worst of the problems around this one:
-  /// its nearest other, and those of which it is the nearest. 0: not measured.
+  /// The configuration's time over the least of any, for the worst of the neighbours: the nearest
+  /// other problem, and each problem whose nearest other is this one. 0: not measured.
   double regret = 0;
   bool verified = false;       // by `assay verify`
   bool measured_code = false;  // the code is bit for bit what was measured

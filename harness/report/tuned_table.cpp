@@ -351,4 +351,26 @@ TunedTable unique_problems(TunedTable table, const std::vector<TrialRow>& trials
   return table;
 }
 
+void keep_checked(std::vector<TrialRow>& trials, const std::vector<RankRow>& ranks,
+                  const std::vector<TrialRow>& wrong) {
+  const auto on = [](const DeviceInfo& device, const std::string& kernel,
+                     const std::string& config) {
+    return device.slug() + ' ' + kernel + ' ' + config;
+  };
+  const auto name = [&](const TrialRow& row) {
+    return on(row.device, row.record.kernel.name, to_text(row.record.config));
+  };
+  std::unordered_set<std::string> checked, refused;
+  for (const RankRow& row : ranks) {
+    for (const RankEntry& entry : row.record.entries) {
+      if (!entry.failure.empty()) refused.insert(on(row.device, entry.kernel, entry.config));
+      if (!entry.eliminated) checked.insert(on(row.device, entry.kernel, entry.config));
+    }
+  }
+  for (const TrialRow& row : wrong) refused.insert(name(row));
+  std::erase_if(trials, [&](const TrialRow& row) {
+    return !checked.contains(name(row)) || refused.contains(name(row));
+  });
+}
+
 }  // namespace assay

@@ -96,6 +96,12 @@ std::string conditions_text(const TunedTable& table);
 /// objective.
 std::vector<TunedTable> tuned_tables(const Results& results, Screened screened);
 
+/// Leaves only the trials of configurations that stayed in a re-rank to its last checks, on that
+/// GPU for some problem, and that no re-rank refused. The screening checks less, so a configuration
+/// that was only screened may be wrong. `wrong` are the trials whose outputs were wrong.
+void keep_checked(std::vector<TrialRow>& trials, const std::vector<RankRow>& ranks,
+                  const std::vector<TrialRow>& wrong);
+
 /// Chooses the trials that tuned_tables looks at, so that 10^6 others need not be kept: those that
 /// a verdict names, and of each question those that were the fastest when they came.
 class TunedTrials {

@@ -55,6 +55,31 @@ TEST(TunedTables, WhatAVerdictFoundToBeWrongIsNotShownAsScreened) {
   EXPECT_FALSE(tables[0].entries[0].reranked);
 }
 
+// A cover of many problems took configurations that only a screening had checked, and those that
+// had been refused for another problem.
+TEST(KeepChecked, LeavesWhatARerankCheckedAndNothingRefused) {
+  const auto trial = [](const char* config) {
+    return example::trial(problem(32, 64), "gemm_mma", config, 1000);
+  };
+  RankRow row = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=16", 1000, 900);
+  const RankEntry winner = row.record.entries[0];
+  const auto add = [&](const char* config, const char* failure, bool eliminated) {
+    RankEntry& entry = row.record.entries.emplace_back(winner);
+    entry.config = config;
+    entry.winner = false;
+    entry.failure = failure;
+    entry.eliminated = eliminated;
+  };
+  add("BLOCK_M=32", "", true);
+  add("BLOCK_M=64", "C[0] is 1, expected 2", false);
+  add("BLOCK_M=128", "", false);
+  std::vector<TrialRow> trials = {trial("BLOCK_M=16"), trial("BLOCK_M=32"), trial("BLOCK_M=64"),
+                                  trial("BLOCK_M=128"), trial("BLOCK_M=256")};
+  keep_checked(trials, {row}, {trial("BLOCK_M=128")});
+  ASSERT_THAT(trials, SizeIs(1));
+  EXPECT_EQ(to_text(trials[0].record.config), "BLOCK_M=16");
+}
+
 TEST(TunedTables, NamesTheTiesAndNotTheWinnerAmongThem) {
   RankRow row = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64,STAGES=3", 1000, 900);
   row.record.entries[1].tied = true;
