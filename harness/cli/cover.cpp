@@ -114,7 +114,7 @@ bool cover_table(CrossTable& cross, const MeasuredConfigs& measured, double slow
 }
 
 int run_cover(const CoverOptions& options) {
-  const double slow_down = parse_margin(options.slow_down);
+  const double slow_down = parse_margin(options.slow_down, "--slow-down");
   const Store store = open_results(options.results);
   Filter filter = options.results.filter();
   filter.status = to_text(Status::correct);

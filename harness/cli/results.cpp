@@ -191,7 +191,7 @@ std::vector<std::string> run_files(const std::vector<std::string>& paths) {
   return files;
 }
 
-double parse_margin(const std::string& text) {
+double parse_margin(const std::string& text, const char* option) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   std::string unit(end, text.data() + text.size());
@@ -199,7 +199,7 @@ double parse_margin(const std::string& text) {
   const double ratio = unit == "%" ? value / 100 : value;
   if (error != std::errc() || !(unit.empty() || unit == "%") || !(ratio > 0 && ratio < 1)) {
     throw UsageError(fmt::format(
-        "--margin '{}': expected more than 0 and less than 100 %, such as 2% or 0.02", text));
+        "{} '{}': expected more than 0 and less than 100 %, such as 2% or 0.02", option, text));
   }
   return ratio;
 }

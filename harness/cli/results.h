@@ -62,6 +62,6 @@ std::vector<std::string> run_files(const std::vector<std::string>& paths);
 
 /// "2%", "2 %" or "0.02" as a ratio. Throws UsageError unless it is more than 0 and less than 100
 /// %.
-double parse_margin(const std::string& text);
+double parse_margin(const std::string& text, const char* option = "--margin");
 
 }  // namespace assay

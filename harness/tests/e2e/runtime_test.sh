@@ -60,6 +60,7 @@ expect 0 'add_f32 on Fake GPU, protocol cold: 1 configurations for 2 problems' \
 grep -q 'cover.pack: 2 problems, 1 pieces of machine code' output || fail "cover wrote no pack"
 expect 0 'factor 1\.' examples/launch_c cover.pack add_f32 N=700
 expect 1 'no re-ranked winner of protocol hot' "$assay" cover --db sizes.db --protocol hot
+expect 2 "^assay: --slow-down '3x': expected more than 0" "$assay" cover --db sizes.db --slow-down 3x
 echo 'add_f32 M=1' >>sizes.txt
 expect 2 'sizes.txt:4: expected N=1000' "$assay" sweep vector_add.yaml --sizes sizes.txt --db y.db
 expect 2 '--sizes x.yaml: no line is of add_f32' bash -c \
