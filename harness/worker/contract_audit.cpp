@@ -17,7 +17,7 @@ void PreparedTrial::write_right(const CheckedOutput& output) const {
   }
 }
 
-PreparedTrial::ContractAudit PreparedTrial::audit_contract() {
+PreparedTrial::ContractAudit PreparedTrial::audit_contract(std::uint64_t seed) {
   ContractAudit audit;
   SupportKernels& support = worker_->support;
   const auto hash_of = [&](const GuardedBuffer& buffer) {
@@ -26,7 +26,7 @@ PreparedTrial::ContractAudit PreparedTrial::audit_contract() {
     return hash.read();
   };
   std::vector<DeviceMemory> of_other_inputs;
-  redraw_->draw_inputs(seed_ + 1);
+  redraw_->draw_inputs(seed + 1);
   refer();
   for (const CheckedOutput& output : buffers_.outputs) {
     write_right(output);
@@ -38,7 +38,7 @@ PreparedTrial::ContractAudit PreparedTrial::audit_contract() {
     const GuardedBuffer& buffer = output.buffer;
     const std::int64_t elements = element_count(output.shape);
     const auto try_out = [&](const char* what, const Work& write) {
-      redraw_->draw_inputs(seed_);
+      redraw_->draw_inputs(seed);
       refer();
       make_ready();
       refer();  // takes back what hides it

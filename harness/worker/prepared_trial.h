@@ -77,9 +77,10 @@ class PreparedTrial {
     std::vector<std::string> accepted;  // those that the check lets pass: "zeros for C"
   };
   /// Whether the contract's check refuses zeros, a constant, the right output with elements out of
-  /// place, and the output of other inputs. What happens to be right says nothing: where one token
-  /// is routed, all its rows are row 0. Throws like check().
-  ContractAudit audit_contract();
+  /// place, and the output of other inputs, for the inputs of `seed`; `seed` + 1 makes the others.
+  /// What happens to be right says nothing: where one token is routed, all its rows are row 0.
+  /// Throws like check().
+  ContractAudit audit_contract(std::uint64_t seed);
   /// The time and the memory of the launches that prepare; nothing where there are none.
   std::optional<Prepared> time_preparation() const;
   /// See unchecked_note(); also whether its inputs were the same in all launches.
