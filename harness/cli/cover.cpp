@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/device_info.h"
@@ -18,6 +19,7 @@
 #include "cli/results.h"
 #include "cli/verbs.h"
 #include "report/config_text.h"
+#include "report/entry_json.h"
 #include "report/table.h"
 
 namespace assay {
@@ -30,6 +32,7 @@ struct CoverOptions {
   int most = 12;
   std::string output;
   std::vector<std::string> archs;
+  bool json = false;
 };
 
 /// Ratios of times, as they come.
@@ -47,70 +50,128 @@ struct Ratios {
 
 std::string percent_over(double ratio) { return fmt::format("{:.2f} %", 100 * (ratio - 1)); }
 
-void print_left_out(const CrossTimes& times, double slow_down, std::size_t most) {
-  Ratios regret, slower;  // than the library
-  int num_libraries = 0;
-  for (const LeftOut& left : leave_each_out(times, slow_down, most)) {
-    regret.add(left.regret);
-    if (left.speedup > 0) slower.add(1 / left.speedup);
-    if (left.library) ++num_libraries;
-  }
-  if (regret.count == 0) return;
-  print_out(
-      "left out of the choice, a problem is slower than the fastest by {} in the geometric mean, "
-      "by {} at most\n",
-      percent_over(regret.mean()), percent_over(regret.largest));
-  if (slower.count == 0) return;
-  print_out(
-      "speed-up over the library of what is left out: {:.3f} in the geometric mean, {:.3f} at "
-      "least; {} of {} call the library\n",
-      1 / slower.mean(), 1 / slower.largest, num_libraries, slower.count);
-}
+/// A configuration that is chosen, or the library, and the problems that get it.
+struct Served {
+  const KernelConfig* config = nullptr;
+  Ratios ratios;
+};
 
-/// Gives the problems of the table the fewest configurations, and prints them. Returns whether all
-/// problems are covered.
-bool cover_table(CrossTable& cross, const MeasuredConfigs& measured, double slow_down,
-                 std::size_t most) {
+/// The choice for a table, and what it costs.
+struct CoveredTable {
+  CrossTable cross;
+  std::vector<Served> configs;
+  Ratios library, all;
+  std::vector<LeftOut> left_out;
+  bool is_covered = false;
+};
+
+/// Gives the problems of the table the fewest configurations.
+CoveredTable cover_table(TunedTable table, const std::vector<TrialRow>& trials, double slow_down,
+                         std::size_t most) {
+  CoveredTable covered;
+  covered.cross.table = unique_problems(std::move(table), trials);
+  const MeasuredConfigs measured = measured_configs(covered.cross.table, trials);
   const CrossTimes& times = measured.times;
   const std::vector<std::size_t> configs = cover(times, slow_down, most);
   const std::vector<std::size_t> chosen =
       configs.empty() ? measured.winners : fastest_of(times, configs);
-  choose_configs(cross.table, measured, chosen);
-  cross.regrets = regrets(times, chosen);
+  choose_configs(covered.cross.table, measured, chosen);
+  covered.cross.regrets = regrets(times, chosen);
+  covered.left_out = leave_each_out(times, slow_down, most);
 
-  std::map<std::size_t, Ratios> served;
-  Ratios all, library;
+  std::map<std::size_t, Served> served;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const double time_ns = times.time_ns[chosen[i]][i], least_ns = times.fastest_ns(i);
     const double ratio = std::min(time_ns, times.library_ns[i]) / least_ns;
-    all.add(ratio);
-    (times.library_ns[i] < time_ns ? library : served[chosen[i]]).add(ratio);
+    covered.all.add(ratio);
+    if (times.library_ns[i] < time_ns) {
+      covered.library.add(ratio);
+      continue;
+    }
+    Served& each = served[chosen[i]];
+    each.config = &covered.cross.table.entries[i].best;
+    each.ratios.add(ratio);
   }
-  const auto best_of = [&](std::size_t config) -> const KernelConfig& {
-    const auto found = std::find(chosen.begin(), chosen.end(), config);
-    return cross.table.entries[static_cast<std::size_t>(found - chosen.begin())].best;
-  };
+  for (auto& [config, each] : served) covered.configs.push_back(each);
+  covered.is_covered = covered.all.largest <= 1 + slow_down;
+  return covered;
+}
+
+std::string left_out_text(const std::vector<LeftOut>& left_out) {
+  Ratios regret, slower;  // than the library
+  int num_libraries = 0;
+  for (const LeftOut& left : left_out) {
+    regret.add(left.regret);
+    if (left.speedup > 0) slower.add(1 / left.speedup);
+    if (left.library) ++num_libraries;
+  }
+  if (regret.count == 0) return {};
+  std::string text = fmt::format(
+      "left out of the choice, a problem is slower than the fastest by {} in the geometric mean, "
+      "by {} at most\n",
+      percent_over(regret.mean()), percent_over(regret.largest));
+  if (slower.count == 0) return text;
+  return text +
+         fmt::format(
+             "speed-up over the library of what is left out: {:.3f} in the geometric mean, {:.3f} "
+             "at least; {} of {} call the library\n",
+             1 / slower.mean(), 1 / slower.largest, num_libraries, slower.count);
+}
+
+std::string cover_text(const CoveredTable& covered) {
+  const TunedTable& table = covered.cross.table;
   std::map<std::string, std::vector<Config>> of_kernels;
-  for (const auto& [config, ratios] : served) {
-    of_kernels[best_of(config).kernel].push_back(best_of(config).config);
+  for (const auto& [config, ratios] : covered.configs) {
+    of_kernels[config->kernel].push_back(config->config);
   }
   const std::map<std::string, ConfigText> texts = config_texts(of_kernels, false);
   Table rows({"kernel", "configuration", ">problems", ">slowest"});
-  for (const auto& [config, ratios] : served) {
-    const KernelConfig& best = best_of(config);
-    rows.add_row({best.kernel, texts.at(best.kernel).line(best.config),
+  for (const auto& [config, ratios] : covered.configs) {
+    rows.add_row({config->kernel, texts.at(config->kernel).line(config->config),
                   std::to_string(ratios.count), percent_over(ratios.largest)});
   }
+  const Ratios& library = covered.library;
   if (library.count > 0) {
     rows.add_row({"cuBLASLt", "", std::to_string(library.count), percent_over(library.largest)});
   }
-  print_out("{} on {}, {}: {} configurations for {} problems\n\n{}{}\n", cross.table.op,
-            cross.table.device.name, conditions_text(cross.table), served.size(), chosen.size(),
-            rows.text(stdout_terminal()), notes_text(texts, stdout_terminal()));
-  print_out("slower than the fastest of a problem: {} in the geometric mean, {} at most\n",
-            percent_over(all.mean()), percent_over(all.largest));
-  print_left_out(times, slow_down, most);
-  return all.largest <= 1 + slow_down;
+  return fmt::format(
+      "{} on {}, {}: {} configurations for {} problems\n\n{}{}\n"
+      "slower than the fastest of a problem: {} in the geometric mean, {} at most\n{}",
+      table.op, table.device.name, conditions_text(table), covered.configs.size(),
+      table.entries.size(), rows.text(stdout_terminal()), notes_text(texts, stdout_terminal()),
+      percent_over(covered.all.mean()), percent_over(covered.all.largest),
+      left_out_text(covered.left_out));
+}
+
+using Json = nlohmann::ordered_json;
+
+Json ratios_json(const Ratios& ratios) {
+  return {{"num_problems", ratios.count},
+          {"mean_regret_ratio", ratios.mean()},
+          {"largest_regret_ratio", ratios.largest}};
+}
+
+Json cover_json(const CoveredTable& covered) {
+  const TunedTable& table = covered.cross.table;
+  Json json{{"op", table.op},
+            {"device", table.device.name},
+            {"protocol", table.protocol},
+            {"objective", to_text(table.objective)},
+            {"is_covered", covered.is_covered}};
+  json.update(ratios_json(covered.all));
+  json["configs"] = json_list(covered.configs, [](const Served& served) {
+    Json config = choice_json(*served.config);
+    config.update(ratios_json(served.ratios));
+    return config;
+  });
+  json["library"] = covered.library.count > 0 ? ratios_json(covered.library) : Json();
+  json["left_out"] = json_list(covered.left_out, [&](const LeftOut& left) {
+    return Json{{"problem", problem_json(table.entries[left.problem].problem)},
+                {"is_library", left.library},
+                {"regret_ratio", left.regret},
+                {"speedup", known_or_null(left.speedup)}};
+  });
+  return json;
 }
 
 int run_cover(const CoverOptions& options) {
@@ -125,23 +186,36 @@ int run_cover(const CoverOptions& options) {
   std::vector<TunedTable> tables = tuned_tables(results, Screened::hide);
   filter.status = to_text(Status::correctness);
   keep_checked(results.trials, results.ranks, store.results(filter).trials);
-  std::vector<CrossTable> crossed;
-  bool is_covered = true;
+  std::vector<CoveredTable> covered;
   for (TunedTable& table : tables) {
     if (table.protocol != options.protocol || table.objective != Objective::time) continue;
-    CrossTable& cross = crossed.emplace_back();
-    cross.table = unique_problems(std::move(table), results.trials);
-    if (crossed.size() > 1) print_out("\n");
-    const MeasuredConfigs measured = measured_configs(cross.table, results.trials);
-    is_covered &= cover_table(cross, measured, slow_down, static_cast<std::size_t>(options.most));
+    covered.push_back(cover_table(std::move(table), results.trials, slow_down,
+                                  static_cast<std::size_t>(options.most)));
   }
-  if (crossed.empty()) {
+  if (options.json) {
+    write_out(document(
+        "cover", {{"slow_down_ratio", 1 + slow_down}, {"tables", json_list(covered, cover_json)}}));
+  } else {
+    const char* between = "";
+    for (const CoveredTable& each : covered) {
+      print_out("{}{}", std::exchange(between, "\n"), cover_text(each));
+    }
+  }
+  if (covered.empty()) {
     print_err("no re-ranked winner of {} in {}\n",
               asked_for(options.results, {{"protocol", options.protocol}}), store.path().string());
     return kExitNo;
   }
-  if (!options.output.empty()) export_pack(crossed, store, options.archs, options.output);
-  return is_covered ? kExitDone : kExitNo;
+  if (!options.output.empty()) {
+    std::vector<CrossTable> crossed;
+    for (const CoveredTable& each : covered) crossed.push_back(each.cross);
+    const std::string written = export_pack(crossed, store, options.archs, options.output);
+    options.json ? print_err("{}", written) : print_out("{}", written);
+  }
+  return std::all_of(covered.begin(), covered.end(),
+                     [](const CoveredTable& each) { return each.is_covered; })
+             ? kExitDone
+             : kExitNo;
 }
 
 }  // namespace
@@ -163,6 +237,7 @@ void add_cover(Command program) {
   verb.add_option("--arch " + known_archs("|"), options->archs,
                   "what the machine code of the pack is for; may be repeated; default: the GPU of "
                   "each table");
+  verb.add_flag("--json", options->json, "print JSON instead of tables");
   verb.footer("example: assay cover --op gemm_bf16 --slow-down 3% --output gemm.pack");
   verb.runs([options] { return run_cover(*options); });
 }

@@ -213,7 +213,8 @@ int run_export(const ExportOptions& options) {
       const MeasuredConfigs measured = measured_configs(table, trials);
       crossed.push_back({table, regrets(measured.times, measured.winners)});
     }
-    return export_pack(crossed, store, options.archs, options.output);
+    write_out(export_pack(crossed, store, options.archs, options.output));
+    return kExitDone;
   }
   if (options.format == kVllmMoe) {
     write_named(options.output, export_vllm_moe(tables));

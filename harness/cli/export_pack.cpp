@@ -303,8 +303,8 @@ std::string or_not_stated(const std::string& text) { return text.empty() ? "not 
 
 }  // namespace
 
-int export_pack(const std::vector<CrossTable>& tables, const Store& store,
-                const std::vector<std::string>& archs, const std::string& output) {
+std::string export_pack(const std::vector<CrossTable>& tables, const Store& store,
+                        const std::vector<std::string>& archs, const std::string& output) {
   PackMaker maker(store, archs);
   for (const CrossTable& table : tables) maker.add(table);
   const std::string bytes = maker.finish();
@@ -316,9 +316,8 @@ int export_pack(const std::vector<CrossTable>& tables, const Store& store,
     num_rows +=
         static_cast<std::size_t>(std::count_if(table.rows.begin(), table.rows.end(), is_measured));
   }
-  print_out("{}: {} problems, {} pieces of machine code, {}\n", output, num_rows,
-            maker.pack().codes.size(), format_bytes(static_cast<double>(bytes.size())));
-  return kExitDone;
+  return fmt::format("{}: {} problems, {} pieces of machine code, {}\n", output, num_rows,
+                     maker.pack().codes.size(), format_bytes(static_cast<double>(bytes.size())));
 }
 
 int list_pack(const std::string& path, bool json) {

@@ -16,9 +16,10 @@ struct CrossTable {
 };
 
 /// Compiles the winners for each of `archs`, by default for the GPU of their table, and writes them
-/// as a pack. Says which winners are left out, and why. Throws UsageError where none is left.
-int export_pack(const std::vector<CrossTable>& tables, const Store& store,
-                const std::vector<std::string>& archs, const std::string& output);
+/// as a pack. Says which winners are left out, and why. Returns a line that says what the pack has.
+/// Throws UsageError where no winner is left.
+std::string export_pack(const std::vector<CrossTable>& tables, const Store& store,
+                        const std::vector<std::string>& archs, const std::string& output);
 
 /// Prints what a pack has. Throws UsageError for a damaged one.
 int list_pack(const std::string& path, bool json);

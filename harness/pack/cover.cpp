@@ -123,6 +123,7 @@ std::vector<LeftOut> leave_each_out(const CrossTimes& times, double slow_down, s
                          !is_slower(nearest[0]) && !is_slower(nearest[1]);
     const double library_ns = times.library_ns[i];
     LeftOut left;
+    left.problem = i;
     left.library = std::isfinite(library_ns) && !is_safe;
     const double time_ns = left.library ? library_ns : times.time_ns[chosen[nearest[0]]][i];
     if (!std::isfinite(time_ns)) continue;

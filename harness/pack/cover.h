@@ -34,8 +34,9 @@ std::vector<double> regrets(const CrossTimes& times, const std::vector<std::size
 
 /// What a program gets for a problem that took no part in the choice.
 struct LeftOut {
-  double regret = 0;   // its time over the least of any
-  double speedup = 0;  // the library's time over its; 0: there is none
+  std::size_t problem = 0;  // its place in CrossTimes::problems
+  double regret = 0;        // its time over the least of any
+  double speedup = 0;       // the library's time over its; 0: there is none
   bool library = false;
 };
 

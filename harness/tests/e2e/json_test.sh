@@ -53,6 +53,7 @@ document profile profile "$id" --db j.db
 document compare compare j.db k.db
 document gate gate k.db --baseline j.db
 document history history j.db k.db
+document cover cover --db j.db --protocol cold
 document list list kernels/vector_add.yaml
 document recordings list --recordings
 document doctor doctor
