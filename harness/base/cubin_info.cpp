@@ -16,6 +16,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/kernel_limits.h"
 
 namespace assay {
@@ -199,6 +200,26 @@ bool uses_heap(std::string_view cubin) {
     found = found || (symbol.st_shndx == SHN_UNDEF && name == "malloc");
   });
   return found;
+}
+
+std::string code_hash_of(std::string_view cubin, std::string_view symbol) {
+  std::vector<std::string> parts;
+  std::string_view own;
+  for (const auto& [header, name, bytes] : sections_of(cubin)) {
+    if (name.starts_with(kCode)) {
+      if (name.substr(kCode.size()) == symbol) own = bytes;
+      parts.emplace_back(bytes);
+    } else if (name.starts_with(kConstants) || name == kInitialised) {
+      parts.emplace_back(bytes);
+    } else if (name.starts_with(kShared) || name == kZeroed) {
+      parts.push_back(std::to_string(header.sh_size));
+    }
+  }
+  std::sort(parts.begin(), parts.end());  // sections lie in the order of their names
+  Hasher hasher;
+  hasher.add(own);
+  for (const std::string& part : parts) hasher.add(part);
+  return hasher.hex();
 }
 
 std::vector<Variable> named_variables_of(std::string_view cubin) {

@@ -25,6 +25,10 @@ std::vector<std::string> constants_of(std::string_view cubin);
 /// Whether a cubin's kernels allocate memory from the device's heap, which outlives a launch.
 bool uses_heap(std::string_view cubin);
 
+/// What the kernel of this symbol is to the device: a hash of its instructions, and of all else in
+/// the cubin that they may call or read. Names are no part of it.
+std::string code_hash_of(std::string_view cubin, std::string_view symbol);
+
 /// A symbol of a cubin as C++ writes it: `ns::scale(float*, int)`. What is no symbol of C++ stays.
 std::string demangled(const std::string& symbol);
 

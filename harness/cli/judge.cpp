@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "base/file.h"
 #include "base/stats.h"
 #include "base/terminal.h"
+#include "cli/board.h"
 #include "cli/figure_source.h"
 #include "cli/include_path.h"
 #include "cli/results.h"
@@ -25,6 +27,7 @@
 #include "report/entry_json.h"
 #include "report/judged_kernel.h"
 #include "report/judged_trace.h"
+#include "report/standing.h"
 #include "report/tuned_table.h"
 #include "spec/op_file.h"
 #include "spec/problems.h"
@@ -48,6 +51,7 @@ struct JudgeOptions {
   std::vector<std::string> submissions;
   std::string hidden;
   std::string db = "results/assay.db";
+  std::string board;
   std::string device;
   std::string arch;
   std::string kernels;
@@ -130,13 +134,15 @@ Target target_of(const JudgeOptions& options, Compiler& compiler) {
 
 class Judge {
  public:
+  /// `board` may be null.
   Judge(const JudgeOptions& options, fs::path kernels, fs::path op_path, Compiler& compiler,
-        const Target& target)
+        const Target& target, const Board* board)
       : options_(options),
         kernels_(std::move(kernels)),
         op_path_(std::move(op_path)),
         compiler_(compiler),
-        target_(target) {}
+        target_(target),
+        board_(board) {}
 
   /// A mistake in what was handed in makes it wrong.
   std::vector<JudgedKernel> judge(const std::string& submission) const {
@@ -147,7 +153,14 @@ class Judge {
       for (const KernelSpec& kernel : load_twins(contract, op_path_)) {
         if (!is_asked(kernel.op)) continue;
         judged.push_back({submission, kernel.op, kernel.name});
-        judge(kernel, judged.back());
+        judged.back().device = target_.device->info().name;
+        judged.back().nvrtc_version = compiler_.nvrtc_version();
+        if (board_) {
+          judge_for_board(kernel, judged.back());
+        } else {
+          Store store = Store::in_memory();
+          judge(kernel, store, {}, judged.back());
+        }
       }
       if (judged.empty()) throw UsageError("expected a kernel of " + options_.op);
       return judged;
@@ -168,21 +181,44 @@ class Judge {
   }
 
   bool is_asked(const std::string& op) const {
-    const bool is_family = options_.op == op_path_.stem();
-    return is_family || op == options_.op;
+    return options_.op == op_path_.stem() || op == options_.op;
   }
 
-  void judge(const KernelSpec& kernel, JudgedKernel& judged) const {
-    Store store = Store::in_memory();
-    judged.device = target_.device->info().name;
-    judged.nvrtc_version = compiler_.nvrtc_version();
+  /// A correct one stays on the board. One whose code is there already is not judged again.
+  void judge_for_board(KernelSpec kernel, JudgedKernel& judged) const {
+    const std::vector<fs::path> include = include_of(kernel);
+    Store store = board_->open();
+    board_->forget_unkept(store, kernel.op);
+    const std::string code = code_of(kernel, target_, compiler_, include);
+    if (!code.empty()) kernel.name = judged.board = board_->name_of(kernel, code);
+    Filter filter;
+    filter.op = kernel.op;
+    filter.kernel = kernel.name;
+    filter.status = to_text(Status::correct);
+    const std::vector<TrialRow> trials = store.results(filter).trials;
+    judged.is_known = std::any_of(trials.begin(), trials.end(), [&](const TrialRow& row) {
+      return row.device == target_.device->info() &&
+             row.record.toolchain.nvrtc == compiler_.nvrtc_version();
+    });
+    if (judged.is_known) return;
+    judge(kernel, store, board_->kernels(kernel.op, op_path_), judged);
+    if (judged.verdict == Verdict::correct) {
+      board_->keep(kernel, include);
+    } else {
+      store.forget_kernel(kernel.name);
+      judged.board.clear();
+    }
+  }
+
+  void judge(const KernelSpec& kernel, Store& store, const std::vector<KernelSpec>& others,
+             JudgedKernel& judged) const {
     for (const ArgSpec& arg : kernel.args) {
       const auto* const buffer = std::get_if<BufferSpec>(&arg.form);
       if (buffer && buffer->role == Role::in) judged.inputs.push_back(arg.name);
     }
     if (target_.compile_only) judged.verdict = Verdict::compiled;
     for (JudgedProblem& problem : problems_of(kernel, options_.hidden)) {
-      sweep(kernel, problem, store, judged);
+      sweep(kernel, problem, store, others, judged);
       if (judged.verdict == Verdict::wrong) return;
       judged.problems.push_back(std::move(problem));
     }
@@ -201,7 +237,7 @@ class Judge {
 
   /// One problem: all configurations of the submission, then the re-rank.
   void sweep(const KernelSpec& kernel, JudgedProblem& problem, Store& store,
-             JudgedKernel& judged) const {
+             const std::vector<KernelSpec>& others, JudgedKernel& judged) const {
     SweepSpec sweep;
     sweep.name = "judge";
     sweep.yaml_path = kernel.yaml_path;
@@ -211,14 +247,15 @@ class Judge {
     }
     sweep.problems.push_back(problem.problem);
     Progress progress(Progress::Mode::silent);
-    Tuner(sweep, *target_.device, compiler_, store, progress, run_options(include_of(kernel)))
-        .run();
+    SweepRun::Options run = run_options(include_of(kernel));
+    run.others = others;
+    Tuner(sweep, *target_.device, compiler_, store, progress, std::move(run)).run();
     Filter filter = SweepRun::filter(kernel.op, problem.problem);
     filter.kernel = kernel.name;
     const TrialRow* best = nullptr;
     const std::vector<TrialRow> trials = store.trials(filter);
     for (const TrialRow& row : trials) {
-      if (row.record.problem != problem.problem) continue;
+      if (row.record.problem != problem.problem || row.device != target_.device->info()) continue;
       ++judged.num_configs;
       const Outcome& outcome = row.record.outcome;
       if (is_failure(outcome.status)) {
@@ -245,38 +282,23 @@ class Judge {
     }
     if (target_.compile_only) return;
     compare(kernel, store, problem);
-    explain_time(kernel, *best, problem);
+    explain_time(kernel, *best, judged.kernel, problem);
   }
 
-  /// The times of the re-rank.
-  static void compare(const KernelSpec& kernel, const Store& store, JudgedProblem& problem) {
-    const Results results = store.results(SweepRun::filter(kernel.op, problem.problem));
-    const auto rank =
-        std::find_if(results.ranks.rbegin(), results.ranks.rend(),
-                     [&](const RankRow& row) { return row.record.problem == problem.problem; });
-    if (rank == results.ranks.rend()) return;
-    const auto& entries = rank->record.entries;  // fastest first
-    const auto mine = std::find_if(entries.begin(), entries.end(), [&](const RankEntry& entry) {
-      return entry.kernel == kernel.name && entry.failure.empty();
-    });
-    if (mine == entries.end()) return;
-    problem.config = parse_config(mine->config);
-    problem.time_ns = median_interval(mine->samples_ns);
-    if (mine->roofline_ns > 0) problem.roofline_ratio = mine->roofline_ns / problem.time_ns.value;
-    problem.rank = 1;
-    for (const RankEntry& entry : entries) {
-      if (entry.kernel == kernel.name || !entry.failure.empty()) continue;
-      const std::size_t rounds = std::min(entry.samples_ns.size(), mine->samples_ns.size());
-      if (rounds == 0) continue;
-      const std::span<const double> theirs(entry.samples_ns.data(), rounds);
-      problem.rivals.push_back({entry.kernel, entry.config, entry.median_ns,
-                                paired_ratio(theirs, {mine->samples_ns.data(), rounds})});
-      if (entry.median_ns < mine->median_ns) ++problem.rank;
+  /// The times of the last re-rank that the submission took part in.
+  void compare(const KernelSpec& kernel, const Store& store, JudgedProblem& problem) const {
+    const std::vector<RankRow> ranks = store.ranks(SweepRun::filter(kernel.op, problem.problem));
+    for (auto rank = ranks.rbegin(); rank != ranks.rend(); ++rank) {
+      if (rank->record.problem != problem.problem || rank->device != target_.device->info())
+        continue;
+      if (add_times(problem, rank->record, kernel.name)) return;
     }
   }
 
   /// What the time is made of, where the contract is found again by the kernel's name.
-  void explain_time(const KernelSpec& kernel, const TrialRow& row, JudgedProblem& problem) const {
+  void explain_time(const KernelSpec& kernel, TrialRow row, const std::string& name,
+                    JudgedProblem& problem) const {
+    row.record.kernel.name = name;  // on a board it has another one
     try {
       FigureSource source(kernel.yaml_path.parent_path().string(), options_.include);
       problem.explanation = explain(source.of_trial(row, FigureSource::Code::leave)).headline;
@@ -333,6 +355,7 @@ class Judge {
   fs::path op_path_;
   Compiler& compiler_;
   const Target& target_;
+  const Board* board_;
 };
 
 std::string told(const JudgedKernel& judged, const JudgeOptions& options) {
@@ -340,21 +363,52 @@ std::string told(const JudgedKernel& judged, const JudgeOptions& options) {
   return options.json ? document("judge", judged_json(judged)) : judged_text(judged);
 }
 
+/// How kernels of the op, or of all its types, stand on the board.
+std::string told_standings(const JudgeOptions& options, const fs::path& op_path) {
+  const Store store = Board(options.board).read();
+  const std::vector<std::string> ops =
+      options.op == op_path.stem() ? op_names(op_path) : std::vector<std::string>{options.op};
+  std::vector<Standing> standings;
+  for (const std::string& op : ops) {
+    Filter filter;
+    filter.op = op;
+    std::ranges::move(standings_of(store.results(filter)), std::back_inserter(standings));
+  }
+  return options.json ? document("board", {{"standings", standings_json(standings)}})
+                      : standings_text(standings, stdout_terminal());
+}
+
 int run_judge(const JudgeOptions& options) {
+  if (options.submissions.empty() && options.board.empty()) {
+    throw UsageError("judge: expected a SUBMISSION, or --board DIR for what it holds; found none");
+  }
   if (options.trace && options.device == "none") {
     throw UsageError("--trace: expected a GPU, for a trace tells of a run; found --device none");
   }
   const fs::path kernels = kernel_folder(options.kernels);
   const fs::path op_path = op_file(options, kernels);
+  if (options.submissions.empty()) {
+    write_out(told_standings(options, op_path));
+    return kExitDone;
+  }
+  if (!options.board.empty() && options.device == "none") {
+    throw UsageError("--board: expected a GPU, for a board has times; found --device none");
+  }
   NvrtcCompiler compiler({cache_directory(), 0, kCompileTimeoutS, true});
   const Target target = target_of(options, compiler);
-  const Judge judge(options, kernels, op_path, compiler, target);
+  std::optional<Board> board;
+  if (!options.board.empty()) board = Board::for_judging(options.board);
+  const Judge judge(options, kernels, op_path, compiler, target, board ? &*board : nullptr);
   int code = kExitDone;
   for (const std::string& submission : options.submissions) {
     for (const JudgedKernel& judged : judge.judge(submission)) {
       if (judged.verdict == Verdict::wrong) code = kExitNo;
       write_out(told(judged, options));
     }
+  }
+  if (board && !options.trace) {
+    if (!options.json) write_out("\n");
+    write_out(told_standings(options, op_path));
   }
   return code;
 }
@@ -368,9 +422,13 @@ void add_judge(Command program) {
   verb.add_option("OP", options->op, "the op, such as gemm_bf16, or gemm for all of its types")
       .required();
   verb.add_option("SUBMISSION", options->submissions,
-                  "a contract or the .cu beside it, a folder with one, or a Solution (.json)")
-      .required();
-  verb.add_option("--hidden FILE", options->hidden, "a file with further problems, told to nobody");
+                  "a contract or the .cu beside it, a folder with one, or a Solution (.json)");
+  const Option board =
+      verb.add_option("--board DIR", options->board,
+                      "keep correct kernels here and print how they stand; without SUBMISSION, "
+                      "only print it");
+  verb.add_option("--hidden FILE", options->hidden, "a file with further problems, told to nobody")
+      .excludes(board);
   verb.add_option("--db PATH", options->db,
                   "a database whose best kernels take part; default: results/assay.db");
   verb.add_option("--device 0|none", options->device,

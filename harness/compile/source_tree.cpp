@@ -132,6 +132,7 @@ class Reader {
     for (const auto& [name, header] : texts_) hasher.add(name).add(header);
     for (const std::string& meaning : meanings_) hasher.add(meaning);
     tree.hash = hasher.hex();
+    for (const auto& [path, name] : names_) tree.paths.push_back(path);
     return std::move(tree);
   }
 

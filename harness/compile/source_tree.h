@@ -37,7 +37,8 @@ struct SourceTree {
   std::string text;
   std::map<std::string, std::string> headers;  // name -> text
   std::vector<Outside> outside;
-  std::string hash;  // covers all of it: names a version of a kernel
+  std::string hash;                          // covers all of it: names a version of a kernel
+  std::vector<std::filesystem::path> paths;  // where the headers lie, through symbolic links
 
   /// Throws UsageError when the source cannot be read, a file lies elsewhere or has a NUL byte, or
   /// there is more than base/limits.h allows.

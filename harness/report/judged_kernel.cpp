@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "report/entry_json.h"
 #include "report/table.h"
@@ -50,6 +52,33 @@ Json speed_json(const JudgedProblem& problem) {
 
 }  // namespace
 
+bool add_times(JudgedProblem& problem, const RankRecord& verdict, const std::string& kernel) {
+  const std::vector<RankEntry>& entries = verdict.entries;  // fastest first
+  const auto mine = std::find_if(entries.begin(), entries.end(), [&](const RankEntry& entry) {
+    return entry.kernel == kernel && entry.failure.empty();
+  });
+  if (mine == entries.end()) return false;
+  problem.config = parse_config(mine->config);
+  problem.time_ns = median_interval(mine->samples_ns);
+  if (mine->roofline_ns > 0) problem.roofline_ratio = mine->roofline_ns / problem.time_ns.value;
+  problem.rank = 1;
+  for (const RankEntry& entry : entries) {
+    if (entry.kernel == kernel || !entry.failure.empty()) continue;
+    const bool is_slower_config =
+        !entry.kernel.empty() &&
+        std::any_of(problem.rivals.begin(), problem.rivals.end(),
+                    [&](const Rival& rival) { return rival.kernel == entry.kernel; });
+    if (is_slower_config) continue;
+    const std::size_t rounds = std::min(entry.samples_ns.size(), mine->samples_ns.size());
+    if (rounds == 0) continue;
+    const std::span<const double> theirs(entry.samples_ns.data(), rounds);
+    problem.rivals.push_back({entry.kernel, entry.config, entry.median_ns,
+                              paired_ratio(theirs, {mine->samples_ns.data(), rounds})});
+    if (entry.median_ns < mine->median_ns) ++problem.rank;
+  }
+  return true;
+}
+
 std::string_view to_text(Verdict verdict) {
   return verdict == Verdict::correct ? "correct" : verdict == Verdict::wrong ? "wrong" : "compiled";
 }
@@ -65,6 +94,9 @@ std::string judged_text(const JudgedKernel& judged) {
       if (!failed->config.empty()) text += fmt::format(" with {}", to_text(failed->config));
     }
     text += fmt::format(": {}\n", judged.message);
+  }
+  if (judged.is_known) {
+    text += fmt::format("  the board has the same machine code: {}\n", judged.board);
   }
   for (const JudgedProblem& problem : judged.problems) {
     text += fmt::format("  {}", name_of(problem));
@@ -111,7 +143,9 @@ Json judged_json(const JudgedKernel& judged) {
           {"problems", json_list(judged.problems, speed_json)},
           {"num_configs", judged.num_configs},
           {"num_failed", judged.num_failed},
-          {"checks", json_list(judged.checks, verification_check_json)}};
+          {"checks", json_list(judged.checks, verification_check_json)},
+          {"board", text_or_null(judged.board)},
+          {"is_known", judged.is_known}};
 }
 
 }  // namespace assay

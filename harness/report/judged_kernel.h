@@ -33,6 +33,10 @@ struct JudgedProblem {
   int rank = 0;  // among the submission and its rivals
 };
 
+/// Adds what a verdict says of the kernel of this name and of its rivals. False where the kernel
+/// had no part in it.
+bool add_times(JudgedProblem& problem, const RankRecord& verdict, const std::string& kernel);
+
 enum class Verdict { correct, wrong, compiled };
 std::string_view to_text(Verdict verdict);
 
@@ -52,6 +56,8 @@ struct JudgedKernel {
   std::vector<JudgedProblem> problems = {};
   std::size_t num_configs = 0, num_failed = 0;  // configurations tried, over all problems
   std::vector<VerificationCheck> checks = {};   // of `verify`
+  std::string board = {};                       // its name on the board; empty: it is on none
+  bool is_known = false;                        // the board has the same machine code
 };
 
 std::string judged_text(const JudgedKernel& judged);

@@ -352,7 +352,10 @@ const KernelSpec* Reranking::kernel_of_version(const KernelVersion& version) {
   if (!other_kernels_.contains(name)) {
     auto& kernel = other_kernels_[name];
     try {
-      auto found = find_kernel(run_.options.kernel_directory, name);
+      const std::vector<KernelSpec>& others = run_.options.others;
+      const auto other = std::ranges::find(others, name, &KernelSpec::name);
+      auto found = other != others.end() ? std::optional(*other)
+                                         : find_kernel(run_.options.kernel_directory, name);
       if (!found) return nullptr;
       kernel = std::make_unique<KernelSpec>(*std::move(found));
       run_.versions[name] = version_of(*kernel, run_.options.include_directories);

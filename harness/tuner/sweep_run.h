@@ -30,6 +30,7 @@ struct SweepRun {
     bool compile_only = false;               // the device is nominal: no times, no ranks
     bool retry_failed = false;               // tries every stored trial that failed again
     bool cold_start = false;                 // tries no other problem's winners first
+    std::vector<KernelSpec> others = {};     // of which the store may have trials, too
   };
 
   const SweepSpec& sweep;
