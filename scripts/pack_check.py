@@ -61,7 +61,7 @@ def check(pack, m, n, k, flush, is_timed):
     b = torch.randn(n, k, device="cuda", dtype=torch.bfloat16)
     expected = a.float() @ b.float().t()
     right, graphs, how = True, [], None
-    for most_factor in (0, 1):  # at 1 no other problem is near, and cuBLASLt is called
+    for most_factor in (0, 0.5):  # at 0.5 no problem is near, itself included: cuBLASLt is called
         plan = pack.plan("gemm_bf16", M=m, N=n, K=k, most_factor=most_factor)
         how = how or plan.how()
         c = torch.full((m, n), float("nan"), device="cuda", dtype=torch.bfloat16)

@@ -15,6 +15,8 @@ MeasuredConfigs measured_configs(const TunedTable& table, const std::vector<Tria
     const bool is_library = entry.baseline.starts_with(kCublasLt);
     measured.times.library_ns.push_back(is_library ? entry.baseline_ns
                                                    : std::numeric_limits<double>::infinity());
+    measured.times.first_ns.push_back(entry.first_ns > 0 ? entry.first_ns
+                                                         : std::numeric_limits<double>::infinity());
   }
   const auto place_of = [&](const std::string& kernel, const Config& config) {
     const auto [at, is_new] = configs.emplace(kernel + ' ' + to_text(config), configs.size());

@@ -252,6 +252,7 @@ class PackMaker {
     row.time_ns = entry.time_ns.value;
     row.baseline = entry.baseline;
     row.baseline_ns = entry.baseline_ns;
+    row.first_ns = entry.first_ns;
     row.algorithm = algorithm_of(entry.baseline_detail);
     row.cublas = entry.cublas;
     row.verified = entry.verification.has_value();

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,6 +36,33 @@ enum class Fallback { allowed, missing };
 /// is positive.
 double distance_factor(const Problem& a, const Problem& b);
 
+/// The nearest of the tuned problems whose sizes are none larger than a problem's, and of those
+/// whose sizes are none smaller. A problem between two is neither so small that a tile of the
+/// larger one's configuration is wasted, nor so large that one more is needed.
+class Around {
+ public:
+  explicit Around(const Problem& problem) : problem_(problem) {}
+
+  /// `place` is what below() and above() say of it. The problem itself is on neither side.
+  void add(const Problem& tuned, std::size_t place);
+
+  std::optional<std::size_t> below() const { return below_.place; }
+  std::optional<std::size_t> above() const { return above_.place; }
+
+ private:
+  struct Nearest {
+    std::optional<std::size_t> place;
+    double factor = 0;
+  };
+
+  const Problem& problem_;
+  Nearest below_, above_;
+};
+
+/// Whether a configuration that takes `time_ns` for the problem above is taken for a problem that
+/// was not measured: it is faster by a margin than the library's first choice for both around.
+bool is_safely_faster(double time_ns, double first_below_ns, double first_above_ns);
+
 /// The op's problem with all of its dims and traits in order: those given, and defaults of traits.
 /// Throws UsageError for an op or a name that the pack does not have, and for one that is missing.
 Problem complete_problem(const Pack& pack, std::string_view op, const Problem& given);
@@ -44,8 +73,8 @@ Problem complete_problem(const Pack& pack, std::string_view op, const Problem& g
 /// a device of this name come first. Throws UsageError that says why none does.
 ///
 /// Where cuBLASLt may be called, it is taken in the place of a row that was slower. It is also
-/// taken in the place of a near row, unless the two nearest rows have one configuration that is
-/// faster.
+/// taken in the place of a near row, unless the problem is between two that were tuned, and
+/// is_safely_faster() holds for the configuration of the one above, which is then taken.
 Choice choose(const Pack& pack, std::string_view op, const Problem& problem,
               const DeviceInfo& device, double most_factor, Fallback fallback = Fallback::missing);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -15,17 +16,16 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 /// What a problem without any configuration counts for, as a ratio of times.
 constexpr double kWorstRatio = 100;
 
-/// The other problems, as many as there are of the two nearest, nearest first.
-std::vector<std::size_t> nearest_others(const std::vector<Problem>& problems, std::size_t problem) {
-  std::vector<std::pair<double, std::size_t>> others;
+/// The nearest other problem; nothing if there is no other.
+std::optional<std::size_t> nearest_other(const std::vector<Problem>& problems,
+                                         std::size_t problem) {
+  std::optional<std::size_t> nearest;
+  double least = kInfinite;
   for (std::size_t i = 0; i < problems.size(); ++i) {
-    if (i != problem) others.emplace_back(distance_factor(problems[problem], problems[i]), i);
+    if (i == problem) continue;
+    const double factor = distance_factor(problems[problem], problems[i]);
+    if (!nearest || factor < least) std::tie(nearest, least) = std::pair(i, factor);
   }
-  const std::size_t count = std::min<std::size_t>(others.size(), 2);
-  std::partial_sort(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(count),
-                    others.end());
-  std::vector<std::size_t> nearest;
-  for (std::size_t i = 0; i < count; ++i) nearest.push_back(others[i].second);
   return nearest;
 }
 
@@ -36,6 +36,7 @@ CrossTimes without(CrossTimes times, std::size_t problem) {
   };
   erase(times.problems);
   erase(times.library_ns);
+  erase(times.first_ns);
   for (std::vector<double>& of_config : times.time_ns) erase(of_config);
   return times;
 }
@@ -100,10 +101,10 @@ std::vector<double> regrets(const CrossTimes& times, const std::vector<std::size
     if (std::isfinite(regret)) all[row] = std::max(all[row], regret);
   };
   for (std::size_t i = 0; i < chosen.size(); ++i) {
-    const std::vector<std::size_t> nearest = nearest_others(times.problems, i);
-    if (nearest.empty()) continue;
-    add(i, nearest[0]);
-    add(nearest[0], i);
+    const std::optional<std::size_t> nearest = nearest_other(times.problems, i);
+    if (!nearest) continue;
+    add(i, *nearest);
+    add(*nearest, i);
   }
   return all;
 }
@@ -111,24 +112,27 @@ std::vector<double> regrets(const CrossTimes& times, const std::vector<std::size
 std::vector<LeftOut> leave_each_out(const CrossTimes& times, double slow_down, std::size_t most) {
   std::vector<LeftOut> all;
   for (std::size_t i = 0; i < times.problems.size(); ++i) {
-    const CrossTimes others = without(times, i);
-    const std::vector<std::size_t> configs = cover(others, slow_down, most);
-    const std::vector<std::size_t> nearest = nearest_others(times.problems, i);
-    if (configs.empty() || nearest.empty()) continue;
+    const std::vector<std::size_t> configs = cover(without(times, i), slow_down, most);
+    const std::optional<std::size_t> nearest = nearest_other(times.problems, i);
+    if (configs.empty() || !nearest) continue;
     const std::vector<std::size_t> chosen = fastest_of(times, configs);
-    const auto is_slower = [&](std::size_t problem) {
-      return times.library_ns[problem] < times.time_ns[chosen[problem]][problem];
-    };
-    const bool is_safe = nearest.size() == 2 && chosen[nearest[0]] == chosen[nearest[1]] &&
-                         !is_slower(nearest[0]) && !is_slower(nearest[1]);
-    const double library_ns = times.library_ns[i];
+    Around around(times.problems[i]);
+    for (std::size_t other = 0; other < times.problems.size(); ++other) {
+      if (other != i) around.add(times.problems[other], other);
+    }
+    const auto below = around.below(), above = around.above();
+    const bool is_safe = below && above &&
+                         is_safely_faster(times.time_ns[chosen[*above]][*above],
+                                          times.first_ns[*below], times.first_ns[*above]);
+    const double first_ns = times.first_ns[i];
     LeftOut left;
     left.problem = i;
-    left.library = std::isfinite(library_ns) && !is_safe;
-    const double time_ns = left.library ? library_ns : times.time_ns[chosen[nearest[0]]][i];
+    left.library = std::isfinite(first_ns) && !is_safe;
+    const std::size_t row = is_safe ? *above : *nearest;
+    const double time_ns = left.library ? first_ns : times.time_ns[chosen[row]][i];
     if (!std::isfinite(time_ns)) continue;
     left.regret = time_ns / times.fastest_ns(i);
-    if (std::isfinite(library_ns)) left.speedup = library_ns / time_ns;
+    if (std::isfinite(first_ns)) left.speedup = first_ns / time_ns;
     all.push_back(left);
   }
   return all;

@@ -15,6 +15,9 @@ struct CrossTimes {
   std::vector<std::vector<double>> time_ns;  // by configuration and problem; infinite: not measured
   /// By problem: that of the library that a program may call instead; infinite: there is none.
   std::vector<double> library_ns = {};
+  /// By problem: that of the library's first choice of an algorithm, which a program gets for
+  /// problems that were not measured; infinite: not known.
+  std::vector<double> first_ns = {};
 
   /// The least of any configuration and of the library.
   double fastest_ns(std::size_t problem) const;
@@ -36,8 +39,8 @@ std::vector<double> regrets(const CrossTimes& times, const std::vector<std::size
 struct LeftOut {
   std::size_t problem = 0;  // its place in CrossTimes::problems
   double regret = 0;        // its time over the least of any
-  double speedup = 0;       // the library's time over its; 0: there is none
-  bool library = false;
+  double speedup = 0;       // the time of the library's first choice over its; 0: there is none
+  bool library = false;     // that is called
 };
 
 /// Of each problem, with the cover of all others. A problem is left out of what is returned if what

@@ -56,6 +56,7 @@ nlohmann::json row_json(const PackRow& row) {
                          {"time_ns", row.time_ns},
                          {"baseline", row.baseline},
                          {"baseline_ns", row.baseline_ns},
+                         {"first_ns", row.first_ns},
                          {"algorithm", row.algorithm},
                          {"cublas", row.cublas},
                          {"regret", row.regret},
@@ -163,6 +164,7 @@ class IndexReader {
     row.time_ns = positive(source.at("time_ns"));
     row.baseline = source.at("baseline").get<std::string>();
     row.baseline_ns = positive(source.at("baseline_ns"));
+    row.first_ns = positive(source.at("first_ns"));
     row.algorithm =
         static_cast<int>(index(source.at("algorithm"), kMostAlgorithms + 1, "algorithm"));
     row.cublas = source.at("cublas").get<std::string>();

@@ -18,7 +18,7 @@ namespace assay {
 
 /// The first bytes of a pack, and its version.
 inline constexpr std::string_view kPackMagic = "ASSAYPK\n";
-inline constexpr std::uint32_t kPackVersion = 2;
+inline constexpr std::uint32_t kPackVersion = 3;
 
 /// Machine code of a configuration for one architecture.
 struct PackCode {
@@ -46,7 +46,8 @@ struct PackRow {
   double time_ns = 0;              // median; 0: a contract's default, which was not measured
   std::string baseline = {};       // the fastest; empty when there was none
   double baseline_ns = 0;
-  int algorithm = 0;  // of cuBLASLt's heuristic, from 1 on, if that is the baseline; 0: not known
+  double first_ns = 0;  // of cuBLASLt's first choice of an algorithm; 0: not known
+  int algorithm = 0;    // of cuBLASLt's heuristic, from 1 on, if that is the baseline; 0: not known
   std::string cublas = {};  // the version that offered it
   /// The configuration's time over the least of any, for the worst of the neighbours: the nearest
   /// other problem, and each problem whose nearest other is this one. 0: not measured.

@@ -69,6 +69,7 @@ std::optional<TunedRow> entry_of(const RankRow& row) {
     if (&other == &*winner || !other.failure.empty()) continue;
     if (other.kernel.empty()) {
       if (!other.is_rival()) continue;
+      if (other.config == kCublasLtFirst) entry.first_ns = other.median_ns;
       if (entry.baseline.empty() || other.median_ns < entry.baseline_ns) {
         entry.baseline = other.config;
         entry.baseline_ns = other.median_ns;

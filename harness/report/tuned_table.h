@@ -39,6 +39,7 @@ struct TunedRow {
   std::string baseline;            // the fastest, by name; empty when there is none
   double baseline_ns = 0;          // its median
   std::string baseline_detail;     // which algorithm it is, or its steps with their times
+  double first_ns = 0;             // of cuBLASLt's first choice; 0: not known
   Interval speedup;                // baseline over best; low == high == 0 when it has no interval
   Interval cycles_speedup;         // the same in cycles; zeros when the clocks are not known
   std::vector<KernelConfig> ties;  // cannot be told from the best

@@ -29,6 +29,9 @@ class Bindings {
   void set_real(int slot, double value) { set(slot, std::bit_cast<std::int64_t>(value)); }
   void set(int slot, std::int64_t value) { values_[static_cast<std::size_t>(slot)] = value; }
 
+  /// What reads a slot that is left open has no answer.
+  void leave_open(int slot);
+
   /// Evaluates a let into its slot. A let may have no answer, for example when it divides by zero.
   /// Then no expression that names it has an answer. That is no error until one of them is
   /// evaluated.
@@ -49,8 +52,6 @@ class Bindings {
 
  private:
   void check_answered(const Expr& expr) const;
-
-  void leave_open(int slot);
 
   const Symbols& symbols_;
   std::vector<std::int64_t> values_;      // by slot

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::int64_t kMostBoxSide = 256;  // of a tensor map
 
+const Config kNoConfig;
+
 TensorMapPlan plan_tensor_map(const TensorMapSpec& spec, const std::string& name,
                               const Evaluator& evaluator) {
   TensorMapPlan plan{name, spec.of, {}, spec.swizzle_bytes};
@@ -57,6 +59,18 @@ Evaluator::Evaluator(const KernelSpec& kernel, const Problem& problem, const Con
   for (std::size_t i = 0; i < kernel.lets.size(); ++i) {
     const LetSpec& let = kernel.lets[i];
     bindings_.set_let(slot_of(kernel.symbols, first_let + i, let.name), let.value.expr);
+  }
+}
+
+Evaluator::Evaluator(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device)
+    : kernel_(kernel), config_(kNoConfig), bindings_(kernel, problem, device) {
+  const std::size_t num_sizes = kernel.dims.size() + kernel.traits.size();
+  for (std::size_t i = 0; i < kernel.params.size(); ++i) {
+    bindings_.leave_open(slot_of(kernel.symbols, num_sizes + i, kernel.params[i].name));
+  }
+  const std::size_t first_let = kernel.symbols.size() - kernel.lets.size();
+  for (std::size_t i = 0; i < kernel.lets.size(); ++i) {
+    bindings_.leave_open(slot_of(kernel.symbols, first_let + i, kernel.lets[i].name));
   }
 }
 

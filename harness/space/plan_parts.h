@@ -29,6 +29,8 @@ class Evaluator {
  public:
   Evaluator(const KernelSpec& kernel, const Problem& problem, const Config& config,
             const DeviceInfo& device);
+  /// Without a configuration: what reads a parameter or a let has no answer.
+  Evaluator(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device);
 
   void set_pass(std::int64_t pass) { bindings_.set_pass(pass); }
 

@@ -160,6 +160,8 @@ inline constexpr std::string_view kSeed = "seed";
 /// The baseline that needs no steps: cuBLASLt, for a reference that is one `gemm`. It is also a
 /// step of other baselines.
 inline constexpr std::string_view kCublasLt = "cublaslt";
+/// What the time of its first choice of an algorithm is called.
+inline constexpr std::string_view kCublasLtFirst = "cublaslt_first";
 
 /// What the steps of a baseline may be: the operations of references, but for the products, which
 /// are NVIDIA's: `cublaslt`, of matrices or of stacks of them, `grouped_gemm` and `spmv`.

@@ -154,22 +154,37 @@ TEST_F(FallbackTest, IsTakenWhereNoKernelIsKnownToBeFaster) {
     EXPECT_EQ(choice.why, why);
     EXPECT_EQ(choice.algorithm, 0);
   };
-  expect_fallback(4000, "cuBLASLt was faster for M=4096,N=4096,K=4096");
   expect_fallback(1'000'000, "no tuned problem is near");
-  expect_fallback(18,
-                  "what is best for M=16,N=4096,K=4096 is not best for the next nearest problem");
+  expect_fallback(8, "the problem is not between two that were tuned");
+  expect_fallback(18, "no larger tuned problem is near");
   std::vector<PackRow>& rows = pack_.tables[0].rows;
   rows.push_back(rows[0]);
   rows.back().problem = size(24);
-  EXPECT_EQ(choose_for(18).match, Match::near);
-  EXPECT_EQ(choose_for(18).row, rows.data());
-  rows.back().config[0].second = std::int64_t{32};
+  rows.back().first_ns = 1049;
   expect_fallback(18,
-                  "what is best for M=16,N=4096,K=4096 is not best for the next nearest problem");
-  rows.back().config = rows[0].config;
-  rows.back().baseline_ns = 900;
-  expect_fallback(18, "cuBLASLt was faster for M=24,N=4096,K=4096");
-  EXPECT_EQ(choose_for(18, Fallback::missing).match, Match::near);
+                  "cuBLASLt may be faster: a kernel took 1 us for M=24,N=4096,K=4096, cuBLASLt "
+                  "1.049 us for M=24,N=4096,K=4096");
+}
+
+// A tile of the larger problem's configuration holds the smaller problem, too. Of the sizes of an
+// H200 for which the next smaller problem's configuration was taken one reached 0.57.
+TEST_F(FallbackTest, IsNotTakenWhereTheKernelOfTheProblemAboveIsSafelyFaster) {
+  std::vector<PackRow>& rows = pack_.tables[0].rows;
+  rows.push_back(rows[0]);
+  rows.back().problem = size(24);
+  rows.back().config[1].second = std::int64_t{32};
+  const Choice choice = choose_for(17);
+  EXPECT_EQ(choice.match, Match::near);
+  EXPECT_EQ(choice.row, &rows.back());
+  EXPECT_DOUBLE_EQ(choice.factor, 24. / 17);
+  EXPECT_EQ(choice.why,
+            "a kernel took 1 us for M=24,N=4096,K=4096, cuBLASLt 1.15 us for M=24,N=4096,K=4096");
+  rows[0].first_ns = 1040;
+  EXPECT_EQ(choose_for(17).match, Match::fallback);
+  EXPECT_EQ(choose_for(17, Fallback::missing).match, Match::near);
+  rows[0].first_ns = 1150;
+  rows.back().config[2].second = std::int64_t{7};  // no such configuration: its code does not fit
+  EXPECT_EQ(choose_for(17).match, Match::fallback);
 }
 
 TEST_F(FallbackTest, IsTheProductByTheMeasuredAlgorithm) {

@@ -20,6 +20,7 @@ CrossTimes four_problems() {
   for (const std::int64_t m : {1, 2, 8, 16}) times.problems.push_back({{"M", m}});
   times.time_ns = {{100, 100, 150, kMissing}, {200, 150, 100, 100}, {110, 110, 110, 110}};
   times.library_ns = {kMissing, kMissing, kMissing, kMissing};
+  times.first_ns = times.library_ns;
   return times;
 }
 
@@ -57,20 +58,25 @@ TEST(Regrets, AreOfTheProblemsAround) {
 }
 
 // The regret of a problem is of what is chosen without it.
-TEST(LeaveEachOut, TakesWhatTheTwoNearestAgreeOn) {
+TEST(LeaveEachOut, TakesTheKernelOfTheProblemAboveWhereItIsFaster) {
   CrossTimes times = four_problems();
-  times.problems.push_back({{"M", std::int64_t{3}}});
-  for (std::vector<double>& of_config : times.time_ns) of_config.push_back(of_config[1]);
-  times.library_ns = {120, 120, 105, 105, 120};
+  times.time_ns = {{100, 100, 104, 150}, {200, 150, 100, 100}};
+  times.library_ns = {140, 140, 140, 104};
+  times.first_ns = {150, 150, 150, 105};
   const std::vector<LeftOut> left = leave_each_out(times, 0.03, 12);
-  ASSERT_EQ(left.size(), 5u);
-  EXPECT_FALSE(left[0].library);  // M=2 and M=3 have one
-  EXPECT_DOUBLE_EQ(left[0].regret, 1);
-  EXPECT_DOUBLE_EQ(left[0].speedup, 1.2);
-  EXPECT_TRUE(left[2].library);  // M=16 and M=3 do not
-  EXPECT_DOUBLE_EQ(left[2].regret, 1.05);
-  times.library_ns.assign(5, kMissing);
-  EXPECT_DOUBLE_EQ(leave_each_out(times, 0.03, 12)[2].regret, 1);
+  ASSERT_EQ(left.size(), 4u);
+  EXPECT_TRUE(left[0].library);  // no problem is below
+  EXPECT_DOUBLE_EQ(left[0].regret, 1.5);
+  EXPECT_DOUBLE_EQ(left[0].speedup, 1);
+  EXPECT_FALSE(left[1].library);  // between M=1 and M=8, whose kernel takes 100 of 150
+  EXPECT_DOUBLE_EQ(left[1].regret, 1.5);
+  EXPECT_DOUBLE_EQ(left[1].speedup, 1);
+  EXPECT_FALSE(left[2].library);  // 100 of 105 is a margin of 5 %
+  times.first_ns[3] = 104;
+  EXPECT_TRUE(leave_each_out(times, 0.03, 12)[2].library);
+  times.library_ns.assign(4, kMissing);
+  times.first_ns.assign(4, kMissing);
+  EXPECT_DOUBLE_EQ(leave_each_out(times, 0.03, 12)[0].regret, 1);
 }
 
 }  // namespace

@@ -20,8 +20,19 @@ inline Pack example_pack(const KernelSpec& kernel, const std::vector<Problem>& p
   pack.made_by = "a test";
   PackTable table{kernel.op, device, "protocol cold", "2026-01-01T00:00:00Z", 0, {}};
   for (const Problem& problem : problems) {
-    table.rows.push_back(
-        {problem, 0, config, {0}, 1000, "cublaslt_best", 1100, 2, "13.1.0", 1.2, false, true});
+    table.rows.push_back({problem,
+                          0,
+                          config,
+                          {0},
+                          1000,
+                          "cublaslt_best",
+                          1100,
+                          1150,
+                          2,
+                          "13.1.0",
+                          1.2,
+                          false,
+                          true});
   }
   pack.kernels.push_back({read_kernel_json(kernel_json(kernel)), false, "abc", "Apache-2.0"});
   pack.codes.push_back({"90", 0, kExampleCode.size(), hash_hex(kExampleCode), std::move(symbols)});

@@ -142,8 +142,8 @@ TEST(Pack, RefusesWhatNoPackHas) {
   };
   refuses("kernel: x\n", "this is no pack");
   std::string later = sealed(example());
-  later[8] = 3;
-  refuses(later, "a pack of version 3, expected 2");
+  later[8] = 4;
+  refuses(later, "a pack of version 4, expected 3");
   refuses(seal_pack("[]", ""), "not as it must be");
   EXPECT_THROW(seal_pack(std::string(100, '['), ""), UsageError);
   refuses(with("/tables/0/rows/0/kernel", 1), "kernel 1 is none of 1");
