@@ -110,11 +110,18 @@ class DeviceSweep {
 
   Tuner& tuner() { return tuner_; }
   const DeviceInfo& info() const { return target_.device->info(); }
+  /// The emulator runs a sample of the kernels of which the times are replayed.
+  void run_sample(const std::vector<fs::path>& include_directories) {
+    sample_ =
+        run_quick_sample(sweep_, tuner_.report().total, include_directories, options_.threads);
+  }
+  const std::string& provenance() const { return target_.provenance; }
   bool has_tried() const { return tuner_.report().total > 0; }
 
   /// With `--json` adds the summary to `summaries`, else prints it. `error`: why it ended early.
   void tell(Json& summaries, const char* error) const {
-    const SweepSummary summary{sweep_, info(), target_.provenance, target_.compile_only};
+    const SweepSummary summary{sweep_, info(), target_.provenance, target_.compile_only,
+                               sample_.text};
     if (options_.json) {
       summaries.push_back(summary_json(summary, tuner_.report(), store_, error));
     } else {
@@ -124,7 +131,7 @@ class DeviceSweep {
   int exit_code() const {
     const bool found = tuner_.report().counts.contains(
         {target_.compile_only ? Status::compiled : Status::correct, ""});
-    return found ? kExitDone : kExitNo;
+    return found && sample_.num_wrong == 0 ? kExitDone : kExitNo;
   }
 
  private:
@@ -134,6 +141,7 @@ class DeviceSweep {
   Store store_;
   Progress progress_;
   Tuner tuner_;
+  SampleResult sample_;
 };
 
 std::shared_ptr<ProgressScreen> screen_of(const SweepOptions& options) {
@@ -149,6 +157,11 @@ int run_on(Target target, const SweepOptions& options, const SweepSpec& sweep, C
                      screen_of(options), "");
   try {
     device.tuner().run();
+    // The user expects kernels to run, and has not asked for a replay. Once is enough.
+    const bool is_fallback = options.device.empty() && !device.provenance().empty();
+    if (is_fallback && !options.json && device.tuner().report().measured > 0) {
+      device.run_sample(include_directories);
+    }
   } catch (const std::exception& error) {
     // What was measured is stored. Say so before the error ends the program.
     if (device.has_tried()) device.tell(summaries, error.what());
@@ -228,7 +241,7 @@ int run_on_all(const SweepOptions& options, Json& summaries) {
     sample.count = static_cast<int>(options.sample.value_or(sample.count));
     sample.seed = sweep.search.seed;
     sample.threads = options.threads;
-    return run_emulated(kernels_of(sweep), include_directories, sample);
+    return run_emulated(sweep, include_directories, sample);
   }
   if (options.sample) throw UsageError("--sample goes with --device emulate");
   const CacheFolder cache = cache_folder();
@@ -295,11 +308,13 @@ void add_sweep(Command program) {
       .required();
   verb.add_option("--db PATH [results/assay.db]", options->db,
                   "database to keep every trial in; made if it is missing");
-  verb.add_option("--device 0|1,2|all|none|emulate|replay:FILE", options->device,
-                  "GPUs by index; all of them; none, to compile only; emulate; or recorded trials\n"
-                  "emulate runs a sample of the configurations on the CPU, and times nothing.\n"
-                  "Several GPUs of one model share the problems.\n"
-                  "Default: the first GPU, or without one the recording in results/recorded")
+  verb.add_option(
+          "--device 0|1,2|all|none|emulate|replay:FILE", options->device,
+          "GPUs by index; all of them; none, to compile only; emulate; or recorded trials\n"
+          "emulate runs a sample of the configurations on the CPU, and times nothing.\n"
+          "Several GPUs of one model share the problems.\n"
+          "Default: the first GPU, or without one the recording in results/recorded, and a\n"
+          "sample of the configurations on the CPU")
       .check([](const std::string& text) { return text.empty() ? "it is empty" : ""; });
   add_kernel_folders(verb, options->kernels, options->include, "the folder kernels beside sweeps");
   verb.add_option("--sizes FILE", options->sizes,

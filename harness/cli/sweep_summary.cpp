@@ -222,6 +222,7 @@ void print_summary(const SweepSummary& summary, const SweepReport& report, const
     line += fmt::format(", {} skipped (budget used up)", format_count(report.skipped));
   write_out("\n");
   say(line);
+  if (!summary.sample.empty()) say(summary.sample);
   std::size_t faults = 0;
   for (const auto& [what, count] : report.counts) {
     if (is_machine_fault(what.first, what.second)) faults += count;

@@ -14,7 +14,8 @@ struct SweepSummary {
   const SweepSpec& sweep;
   const DeviceInfo& device;
   const std::string& provenance;  // empty when measured here
-  bool compile_only = false;
+  bool compile_only;
+  const std::string& sample;  // what the emulator found of a replay's kernels
 };
 
 /// Prints the winners per problem, what failed and why, and where the results are.

@@ -55,6 +55,34 @@ sums=SWAP_AB=0,MODE=single,BLOCK_M=64,BLOCK_N=96,BLOCK_K=64,STAGES=9,CLUSTER_M=2
 sums+=,CLUSTER_K=4,SPLIT_K=1,PERSISTENT=0,SCHEDULE=column,GROUP_M=1,STREAM_K=0,OVERLAP=0,STORE=lanes
 expect 0 'all correct' "$assay" check "gated_up:$sums" --kernels "$tree/kernels"
 
+# A sweep asks of configurations what holds for its own problems, not for the smoke problem. None of
+# them was run there.
+expect 0 '2 of [0-9]+ configurations were run on the emulator: all correct' \
+  "$assay" sweep "$tree/sweeps/gemm.yaml" --device emulate --sample 2
+grep -q '^  correct .* on M=1,N=396,K=2056' output || fail 'no row for configurations of one row'
+
+# Without a GPU the times are replayed, and a sample of the configurations is run for real.
+mkdir -p replayed/{sweeps,results/recorded/nvidia_h200}
+cp -r "$tree/kernels" replayed/kernels
+cp "$tree/results/recorded/nvidia_h200/examples.jsonl" replayed/results/recorded/nvidia_h200
+cat >replayed/sweeps/mine.yaml <<'YAML'
+sweep: examples
+kernels: [examples/convolution]
+problems: [{M: 8192, N: 4096}]
+params: {HEIGHT: [4, 8], ROWS: [2, 4, 8]}
+YAML
+replay() { CUDA_VISIBLE_DEVICES='' "$assay" sweep replayed/sweeps/mine.yaml --db mine.db "$@"; }
+sampled='^[1-6] of 18 configurations were run on the emulator: all correct'
+expect 0 "$sampled" replay
+expect 0 '18 of 18 trials: 0 now' replay
+! grep -q emulator output || fail 'the sample is run again where nothing is replayed'
+sed -i 's/sums.r. += /sums[r] -= /' replayed/kernels/examples/convolution.cu
+cmp -s {"$tree",replayed}/kernels/examples/convolution.cu && fail 'convolution.cu has no sums to change'
+rm mine.db
+expect 1 'correctness/mismatch convolution: WIDTH=' replay
+grep -qE '^[1-6] of 18 configurations were run on the emulator: [1-6] wrong' output ||
+  fail 'nothing says how many are wrong'
+
 expect 2 '--sample goes with --device emulate' "$assay" sweep kernels/right.yaml --device none --sample 1
 expect 2 'no JSON' "$assay" sweep kernels/right.yaml --device emulate --json
 expect 2 'cannot read|no such file|nothing' "$assay" check kernels/none.yaml
