@@ -77,9 +77,8 @@ int repetitions() {
 class BrokenKernels : public test::GpuTest, public testing::WithParamInterface<std::string> {};
 
 TEST_P(BrokenKernels, EndAsTheyMustAndHarmNobody) {
-  if (const auto why = kNeedAGpu.find(GetParam()); test::is_emulated() && why != kNeedAGpu.end()) {
-    GTEST_SKIP() << why->second;
-  }
+  const auto why = kNeedAGpu.find(GetParam());
+  if (why != kNeedAGpu.end() && test::needs_a_gpu(why->second)) return;
   GpuOptions options;
   options.index = test::gpu_index();
   options.worker_program = test::worker_program();
@@ -120,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(, BrokenKernels, testing::ValuesIn(broken_names()),
 class StrayAccess : public test::GpuTest, public testing::WithParamInterface<std::string> {};
 
 TEST_P(StrayAccess, ToAnInputDoesNotWinAndCostsNobodyElse) {
-  if (test::is_emulated()) GTEST_SKIP() << "a re-rank takes times";
+  if (test::needs_a_gpu("the times of a re-rank")) return;
   GpuOptions options;
   options.index = test::gpu_index();
   options.worker_program = test::worker_program();

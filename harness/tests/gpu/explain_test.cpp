@@ -270,7 +270,7 @@ void write_kernels(const TempFolder& folder) {
 class Bottlenecks : public test::GpuTest, public testing::WithParamInterface<BottleneckCase> {
  protected:
   void SetUp() override {
-    if (test::is_emulated()) GTEST_SKIP() << "the emulator knows no times";
+    if (test::needs_a_gpu("times")) return;
     GpuTest::SetUp();
     if (!IsSkipped() && !folder_) sweep();
   }

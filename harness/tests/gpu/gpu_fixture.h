@@ -30,6 +30,12 @@ inline bool is_emulated() { return std::getenv("ASSAY_EMULATE") != nullptr; }
 inline int gpu_index() { return is_emulated() ? kEmulatorIndex : 0; }
 inline Driver make_driver() { return is_emulated() ? Driver(Driver::Emulated()) : Driver(); }
 
+/// Whether the test ends here, skipped: on the emulator, which lacks what the test needs of a GPU.
+inline bool needs_a_gpu(const std::string& why) {
+  if (is_emulated()) [&why] { GTEST_SKIP() << "needs a GPU: " << why; }();
+  return is_emulated();
+}
+
 inline std::filesystem::path source_folder() { return ASSAY_SOURCE_DIR; }
 
 /// The program that serves as the worker: whichever was built beside this test.
@@ -56,8 +62,9 @@ class GpuTest : public testing::Test {
   }
 
   void start_compiler() {
+    static const TempFolder cache;  // the harness's own kernels are compiled once, for all tests
     compiler_ = std::make_unique<NvrtcCompiler>(
-        CompilerOptions{.cache_directory = scratch_.path(), .for_emulator = is_emulated()});
+        CompilerOptions{.cache_directory = cache.path(), .for_emulator = is_emulated()});
   }
 
   std::future<CompileResult> submit(const std::filesystem::path& source, const Config& macros,
@@ -170,7 +177,7 @@ class RunnerTest : public GpuTest {
 class TimedTest : public RunnerTest {
  protected:
   void SetUp() override {
-    if (is_emulated()) GTEST_SKIP() << "the emulator knows no times";
+    if (needs_a_gpu("times, counters or cuBLAS")) return;
     RunnerTest::SetUp();
   }
 };

@@ -237,7 +237,7 @@ TEST_F(ScaledProducts, AProductIsRightAlsoWhereNoBlockDividesIt) {
 }
 
 TEST_F(ScaledProducts, BaselinesOfCublasLtHaveScalesOfBlocksOrOne) {
-  if (test::is_emulated()) GTEST_SKIP() << "the emulator has no cuBLASLt";
+  if (test::needs_a_gpu("cuBLASLt")) return;
   folder_.write("work.cu", "extern \"C\" __global__ void work() {}\n");
   const KernelSpec kernel = load_kernel(folder_.write(
       "work.yaml",

@@ -24,7 +24,8 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kDrawn = 12;
+/// How many configurations of a kernel are tried on a problem.
+std::size_t num_drawn() { return test::is_emulated() ? 1 : 12; }
 
 struct ShippedCase {
   std::string kernel;
@@ -153,13 +154,14 @@ class RandomConfigurations : public test::GpuTest {
   /// Every point is as likely as any other.
   static std::vector<Config> draw(const Space& space) {
     std::mt19937_64 random(static_cast<std::uint64_t>(GTEST_FLAG_GET(random_seed)));
+    const std::size_t count = num_drawn();
     std::vector<std::vector<int>> drawn;
     std::uint64_t seen = 0;
     space.for_each([&](const std::vector<int>& point) {
       ++seen;
-      if (drawn.size() < kDrawn) {
+      if (drawn.size() < count) {
         drawn.push_back(point);
-      } else if (const std::uint64_t at = random() % seen; at < kDrawn) {
+      } else if (const std::uint64_t at = random() % seen; at < count) {
         drawn[at] = point;
       }
       return true;

@@ -21,6 +21,7 @@ TEST_F(VerifyTest, AGoodKernelPasses) {
     const KernelSpec kernel = shipped_kernel(folder + name);
     for (const auto& [check, count] :
          {std::pair{"data", 4}, std::pair{"launches", 200}, std::pair{"streams", 200}}) {
+      if (test::is_emulated() && check != std::string("data")) continue;
       const Outcome outcome = verify(kernel, check, count);
       EXPECT_EQ(outcome.status, Status::correct) << name << " " << check << ": " << outcome.message;
       EXPECT_THAT(outcome.message, testing::StartsWith(std::to_string(count))) << name;
@@ -67,6 +68,7 @@ TEST_F(VerifyTest, AnOutputOfOtherInputsThatIsNearByChanceIsNoMistakeOfTheContra
 }
 
 TEST_F(VerifyTest, TwoLaunchesThatShareACounterAreFoundOut) {
+  if (test::needs_a_gpu("launches that run at once")) return;
   const KernelSpec kernel = broken_kernel("shares_a_counter");
   EXPECT_EQ(verify(kernel, "launches", 200).status, Status::correct);
   const Outcome outcome = verify(kernel, "streams", 20);
@@ -75,6 +77,7 @@ TEST_F(VerifyTest, TwoLaunchesThatShareACounterAreFoundOut) {
 }
 
 TEST_F(VerifyTest, ARareMistakeIsFoundOut) {
+  if (test::needs_a_gpu("blocks that race")) return;
   const Outcome outcome = verify(broken_kernel("racy"), "launches", 1000);
   EXPECT_EQ(outcome.status, Status::correctness) << outcome.message;
   EXPECT_THAT(outcome.message, testing::HasSubstr("; launch "));
