@@ -91,6 +91,19 @@ std::vector<ShippedCase> shipped_cases() {
   for (const char* kernel : {"moe_wgmma", "moe_up_swiglu", "moe_atomics", "moe_atomics_f16"}) {
     cases.push_back({kernel, routed(9, 1001, 776, 5, 2, 4, 0)});
   }
+  for (const char* kernel : {"moe_fp8", "moe_down_fp8"}) {
+    cases.push_back({kernel, routed(53, 392, 784, 13, 3, 11, 0)});
+    cases.push_back({kernel, routed(1, 1000, 784, 5, 2, 2, 0)});
+    cases.push_back({kernel, routed(301, 520, 336, 7, 1, 1, 0)});
+    cases.push_back({kernel, routed(600, 1096, 336, 6, 6, 6, 0)});
+    cases.push_back({kernel, routed(77, 264, 528, 200, 8, 190, 1)});
+  }
+  cases.push_back({"moe_fp8", routed(9, 1001, 784, 5, 2, 4, 0)});
+  // N is a multiple of 128.
+  cases.push_back({"moe_up_swiglu_fp8", routed(53, 384, 784, 13, 3, 11, 0)});
+  cases.push_back({"moe_up_swiglu_fp8", routed(1, 1024, 784, 5, 2, 2, 0)});
+  cases.push_back({"moe_up_swiglu_fp8", routed(301, 512, 336, 7, 1, 1, 0)});
+  cases.push_back({"moe_up_swiglu_fp8", routed(77, 256, 528, 200, 8, 190, 1)});
   for (const char* kernel : {"moe_gemv", "moe_gemv_f16"}) {
     cases.push_back({kernel, routed(1, 1001, 776, 5, 2, 2, 0)});
     cases.push_back({kernel, routed(1, 264, 2056, 200, 8, 8, 0)});

@@ -31,6 +31,14 @@ struct ScaledCopies {
   __device__ __forceinline__ void end() const {}
 };
 
+/// Begins to read the scales of the work's tile.
+template <typename G, typename Tiles>
+__device__ __forceinline__ void begin_scales(TileScales<G>& of_tile, const Tiles&, const Work&,
+                                             const Corner& corner, const Scales& scales,
+                                             int first_slice) {
+  of_tile.begin(scales, corner.n, first_slice);
+}
+
 /// As consume_all (wgmma/block.cuh). A block that stays begins its next tile before it stores one.
 template <typename G, typename Tiles, typename Output>
 __device__ __forceinline__ void consume_all_scaled(const Tiles& tiles, const ClusterPlace& block,
@@ -49,7 +57,7 @@ __device__ __forceinline__ void consume_all_scaled(const Tiles& tiles, const Clu
   const auto begin = [&](int index) {
     work = tiles.at(index);
     corner = tiles.corner(work);
-    of_tile.begin(scales, corner.n, slice_at<G>(work, 0, index % 2 != 0));
+    begin_scales(of_tile, tiles, work, corner, scales, slice_at<G>(work, 0, index % 2 != 0));
   };
   Accumulators<G> sums;
   Work stored = {};  // the one that `sums` are of

@@ -8,13 +8,16 @@
 /// kTakeTurns: the two warpgroups that share a tile multiply in turn, 64 rows of a slice at a time,
 /// so that one adds while the other multiplies. kPanelsOfWarp: where a warp stages C, 1 or 2
 /// panels.
-template <typename Config, int kSetsOfPartials, bool kTakeTurns, int kPanelsOfWarp>
-struct ScaledGeometry : Geometry<Config> {
-  using Base = Geometry<Config>;
+template <typename Config, int kSetsOfPartials, bool kTakeTurns, int kPanelsOfWarp,
+          int kProductsOfOutput = 1>
+struct ScaledGeometry : Geometry<Config, kProductsOfOutput> {
+  using Base = Geometry<Config, kProductsOfOutput>;
   static constexpr int kPartials = kSetsOfPartials;
   static constexpr bool kInTurn = kTakeTurns;
   static constexpr int kStagingPanels = kPanelsOfWarp;
   static constexpr int kStagingBytes = kPanelsOfWarp * 16 * 128;
+  /// Rows of A's scales that arrive beyond a tile's: copies begin at multiples of four rows.
+  static constexpr int kSpareScales = 0;
   static constexpr int kProducerRegisters = 24;
   static constexpr int kConsumerRegisters = 240;
 
@@ -23,4 +26,13 @@ struct ScaledGeometry : Geometry<Config> {
   static_assert(Base::kMode != Mode::pingpong,
                 "a warpgroup begins its next tile before it stores one");
   static_assert(Base::kBlockK == 64 && !Base::kOverlap, "a slice is 128 columns of 8 bits");
+};
+
+/// The same with tiles that begin at any row of A.
+template <typename Config, int kSetsOfPartials, bool kTakeTurns, int kPanelsOfWarp,
+          int kProductsOfOutput = 1>
+struct AnyRowGeometry
+    : ScaledGeometry<Config, kSetsOfPartials, kTakeTurns, kPanelsOfWarp, kProductsOfOutput> {
+  static constexpr int kScaleBoxes = Config::kBlockM > 252 ? 2 : 1;  // a box has at most 256 rows
+  static constexpr int kSpareScales = kScaleBoxes > 1 ? 64 : 4;
 };

@@ -26,10 +26,10 @@ template <typename G>
 struct ScaledLoop {
   static constexpr int kLongTiles = G::kLongTiles, kHalf = G::kWide / 2;
   static constexpr int kSets = G::kPartials;
-  static constexpr bool kFinishEarly = kSets == 1 && G::kClusterK == 1;
+  static constexpr bool kFinishEarly = kSets == 1 && G::kClusterK == 1 && G::kProducts == 1;
   // Where more of the last tile's sums are to be stored, ptxas would spill some.
   static constexpr bool kIssueFirst =
-      (kSets == 1 && kLongTiles > 1) || (kLongTiles + kSets) * kHalf <= 128;
+      G::kProducts == 1 && ((kSets == 1 && kLongTiles > 1) || (kLongTiles + kSets) * kHalf <= 128);
   static constexpr int kSteps = 4;  // of 32 columns, 32 bytes
 
   const Ring<G::kStages>& ring;

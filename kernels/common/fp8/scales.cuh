@@ -20,7 +20,7 @@ struct Scales {
 template <typename G>
 ASSAY_HD constexpr int scales_offset(int stage) {
   constexpr int kFirst = cdiv(SharedLayout<G>::kEnd, 128) * 128;
-  return kFirst + stage * (cdiv(G::kBlockM * 4, 128) * 128);
+  return kFirst + stage * (cdiv((G::kBlockM + G::kSpareScales) * 4, 128) * 128);
 }
 
 /// What a thread's partial sums of 64 rows are multiplied by.
@@ -33,9 +33,19 @@ struct PartialScale {
   float b[G::kSwap ? 1 : Runs::kBlocks];
 };
 
+/// Which row of A's scales in a stage is the tile's first.
+template <bool kAnyRow>
+struct FirstScale {
+  int first_a;
+};
+template <>
+struct FirstScale<false> {
+  static constexpr int first_a = 0;
+};
+
 /// The scales of a warpgroup's tile.
 template <typename G>
-struct TileScales {
+struct TileScales : FirstScale<(G::kSpareScales > 0)> {
   using Runs = ScaleRuns<G::kBlockN>;
   static constexpr int kBlocks = Runs::kBlocks;
 
@@ -46,13 +56,16 @@ struct TileScales {
 
   /// Of the tile whose first row of B is `tile_n`; begins to read B's of its first slice.
   __device__ __forceinline__ void begin(const Scales& scales, int tile_n, int first_slice) {
-    const int block =
-        smaller(tile_n / kScaleBlock, scales.b_rows - 1);  // of a cluster's last tiles
+    // A cluster's last tiles may begin beyond the matrix.
+    const int block = smaller(tile_n / kScaleBlock, scales.b_rows / G::kProducts - 1);
     b = scales.b + static_cast<long long>(block) * scales.b_pitch;
     first_n = tile_n;
 #pragma unroll
     for (int i = 0; i < kBlocks; ++i) {
-      pitches[i] = smaller(i, scales.b_rows - 1 - block) * scales.b_pitch;
+      // Of two products the second has its blocks behind those of the first.
+      const int next_block = G::kProducts > 1 ? i * scales.b_rows / G::kProducts
+                                              : smaller(i, scales.b_rows - 1 - block);
+      pitches[i] = next_block * scales.b_pitch;
     }
     fetch(first_slice);
   }
@@ -66,18 +79,20 @@ struct TileScales {
   /// Those of the slice that was fetched last, for the `tile`th 64 rows of the block's tile.
   __device__ __forceinline__ void take(PartialScale<G>& scale, const unsigned char* of_stage,
                                        int tile) const {
-    const float* a = reinterpret_cast<const float*>(of_stage);
+    const float* a = reinterpret_cast<const float*>(of_stage) + this->first_a;
     const WarpRows rows;
     if constexpr (G::kSwap) {
       float of_rows = next[0];
 #pragma unroll
       for (int i = 1; i < kBlocks; ++i) {
-        if (Runs::block_of(first_n, tile * 64) >= i) of_rows = next[i];
+        const int block =
+            G::kProducts > 1 ? tile % G::kProducts : Runs::block_of(first_n, tile * 64);
+        if (block >= i) of_rows = next[i];
       }
       scale.b[0] = of_rows;
 #pragma unroll
       for (int group = 0; group < G::kWide / 8; ++group) {
-        struct alignas(8) Two {
+        struct alignas(G::kSpareScales > 0 ? 4 : 8) Two {
           float lane[2];
         };
         const Two two = *reinterpret_cast<const Two*>(a + group * 8 + rows.lane % 4 * 2);
