@@ -90,7 +90,11 @@ std::unique_ptr<BlockState> make_block(ClusterState& cluster, std::array<std::ui
   const std::size_t num_warps = (block->num_threads + 31) / 32;
   const auto slots = static_cast<std::size_t>(program.num_slots) * 32;
   block->storage.resize(slots * num_warps);
-  block->local.resize(program.local_bytes * num_warps * 32, std::byte{0xff});  // NaN, as any float
+  const std::size_t local_bytes = program.local_bytes * num_warps * 32;
+  LeftLocal* const left = launch.options.left_local;
+  block->local = left != nullptr && local_bytes > 0
+                     ? left->take(cluster.number_of(*block), local_bytes)
+                     : std::vector<std::byte>(local_bytes, std::byte{0xff});  // NaN, as any float
   block->warps.resize(num_warps);
   block->warpgroups.resize((num_warps + 3) / 4);
   for (NamedBarrier& barrier : block->barriers) {
@@ -138,6 +142,18 @@ ClusterState::ClusterState(LaunchState& of_launch, std::uint64_t index_of)
       warp.order = {clock, clock};
       order_lanes(warp);  // what it does is event 1
     }
+  }
+}
+
+std::uint64_t ClusterState::number_of(const BlockState& block) const {
+  const std::array<std::uint32_t, 3>& size = launch.shape.cluster;
+  return index * size[0] * size[1] * size[2] + block.rank;
+}
+
+void ClusterState::leave_local() {
+  if (launch.options.left_local == nullptr) return;
+  for (const auto& block : blocks) {
+    launch.options.left_local->leave(number_of(*block), std::move(block->local));
   }
 }
 

@@ -121,6 +121,7 @@ CUresult Gpu::load(const void* image, LoadedModule** module) {
       const std::uint64_t bytes = (variable.size_bytes + 7) / 8 * 8;
       memory_.add({variable.address, variable.address + bytes});
     }
+    left_local_.clear();
     *module = loaded.get();
     modules_[*module] = std::move(loaded);
     return CUDA_SUCCESS;
@@ -226,6 +227,7 @@ void Gpu::run(const LoadedKernel& kernel, const LaunchShape& shape,
               const std::vector<std::byte>& parameters) {
   MachineOptions options;
   options.seed = ++num_launches_;
+  options.left_local = &left_local_;
   if (shape.grid_workspace != 0) {
     std::memset(reinterpret_cast<void*>(shape.grid_workspace), 0, 2 * sizeof(std::uint32_t));
   }

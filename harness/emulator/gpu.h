@@ -92,6 +92,7 @@ class Gpu {
 
   DeviceInfo info_;
   Memory memory_;
+  LeftLocal left_local_;
   int num_contexts_ = 0;
   CUresult status_ = CUDA_SUCCESS;
   std::string finding_;

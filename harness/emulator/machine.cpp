@@ -92,6 +92,7 @@ void work(LaunchState& launch, Queue& queue) {
           continue;
         }
         launch.count(cluster->counts);
+        cluster->leave_local();
         cluster = resident.erase(cluster);
         --queue.num_resident;
       }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "emulator/left_local.h"
 #include "emulator/memory.h"
 
 // Runs kernels of a PTX module on CPU cores: what is computed, not how long it takes. Global
@@ -133,6 +134,7 @@ struct MachineOptions {
   /// Whether a read of shared memory that nobody wrote is a finding. It is no mistake of a kernel
   /// that makes no use of the value; else the value, a NaN, shows in the output.
   bool finds_uninitialised = false;
+  LeftLocal* left_local = nullptr;  // null: each block finds NaNs in its local memory
 };
 
 struct LaunchOutcome {

@@ -250,6 +250,9 @@ struct ClusterState {
   std::uint64_t counted = 0;        // instructions, for the launch's limit
 
   ClusterState(LaunchState& of_launch, std::uint64_t index_of);
+  std::uint64_t number_of(const BlockState& block) const;  // in the grid
+  /// Of a cluster that has ended: its local memory stays for the next launch.
+  void leave_local();
   /// Runs each warp for a while; false: all have ended. Reports a deadlock.
   bool run_round();
   void check_cluster_barrier();
