@@ -31,17 +31,16 @@ constexpr double kSafetyRatio = 1.05;
 
 struct Ranked {
   int tier;  // lower ones are tried first
-  double factor;
+  Distance distance;
   const PackTable* table;
   const PackRow* row;
 
-  /// For a heap, whose top is the greatest.
   bool operator<(const Ranked& other) const {
-    return std::tie(other.tier, other.factor) < std::tie(tier, factor);
+    return std::tie(tier, distance.factor) < std::tie(other.tier, other.distance.factor);
   }
 };
 
-/// The rows of the op as a heap, so that the first to try costs no sort.
+/// The rows of the op, in any order: mostly only the first to try is.
 std::vector<Ranked> ranked_rows(const Pack& pack, std::string_view op, const Problem& problem,
                                 const DeviceInfo& device, double most_factor) {
   std::vector<Ranked> rows;
@@ -50,14 +49,24 @@ std::vector<Ranked> ranked_rows(const Pack& pack, std::string_view op, const Pro
     rows.reserve(rows.size() + table.rows.size());
     const int other_device = table.device.name == device.name ? 0 : 1;
     for (const PackRow& row : table.rows) {
-      const double factor = distance_factor(problem, row.problem);
+      const Distance distance = distance_of(row.problem, problem);
       const bool is_default = &row == &table.rows[table.default_row];
-      const int tier = !is_measured(row) ? 6 : factor <= most_factor ? 0 : is_default ? 2 : 4;
-      rows.push_back({tier + other_device, factor, &table, &row});
+      const int tier = !is_measured(row)                ? 6
+                       : distance.factor <= most_factor ? 0
+                       : is_default                     ? 2
+                                                        : 4;
+      rows.push_back({tier + other_device, distance, &table, &row});
     }
   }
-  std::make_heap(rows.begin(), rows.end());
   return rows;
+}
+
+/// Takes the first to try out of `rows`, of which there is one.
+Ranked take_first(std::vector<Ranked>& rows) {
+  const auto first = std::min_element(rows.begin(), rows.end());
+  const Ranked taken = *first;
+  rows.erase(first);
+  return taken;
 }
 
 const PackCode* find_code(const Pack& pack, const PackRow& row, int cc) {
@@ -67,11 +76,13 @@ const PackCode* find_code(const Pack& pack, const PackRow& row, int cc) {
   return nullptr;
 }
 
+constexpr const char* kMayBeFaster = "cuBLASLt may be faster";
+
 std::string time_text(double time_ns) { return fmt::format("{:.4g} us", time_ns * 1e-3); }
 
 /// Why cuBLASLt is to be called and not the nearest row's configuration; empty if it is not. A near
-/// row becomes the one above the problem.
-std::string why_fallback(const Problem& problem, double most_factor, Choice& choice) {
+/// row becomes the one above the problem. `others` are the other rows.
+std::string why_fallback(const Ranked& nearest, const std::vector<Ranked>& others, Choice& choice) {
   const PackRow& row = *choice.row;
   if (choice.match == Match::otherwise) return "no tuned problem is near";
   if (choice.factor == 1) {
@@ -79,26 +90,24 @@ std::string why_fallback(const Problem& problem, double most_factor, Choice& cho
     return choice.match == Match::exact ? "cuBLASLt was faster than every kernel"
                                         : "cuBLASLt was faster for " + to_text(row.problem);
   }
-  const std::vector<PackRow>& rows = choice.table->rows;
-  Around around(problem);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (is_measured(rows[i])) around.add(rows[i].problem, i);
+  Around around;
+  around.add(nearest.distance, others.size());
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const bool is_near = others[i].table == nearest.table && others[i].tier == nearest.tier;
+    if (is_near) around.add(others[i].distance, i);
   }
-  if (!around.below() || !around.above()) return "the problem is not between two that were tuned";
-  const PackRow& below = rows[*around.below()];
-  const PackRow& above = rows[*around.above()];
-  const double factor = distance_factor(problem, above.problem);
-  if (factor > most_factor) return "no larger tuned problem is near";
-  const std::string times =
-      fmt::format("{} for {}, cuBLASLt {} for {}", time_text(above.time_ns), to_text(above.problem),
-                  time_text(std::min(below.first_ns, above.first_ns)),
-                  to_text(below.first_ns < above.first_ns ? below.problem : above.problem));
-  if (!is_safely_faster(above.time_ns, below.first_ns, above.first_ns)) {
-    return "cuBLASLt may be faster: a kernel took " + times;
-  }
+  if (!around.below() || !around.above()) return "the problem is not between two that are near";
+  const auto at = [&](std::size_t place) {
+    return place < others.size() ? others[place] : nearest;
+  };
+  const Ranked above_ranked = at(*around.above());
+  const PackRow& below = *at(*around.below()).row;
+  const PackRow& above = *above_ranked.row;
+  choice.below = &below;
+  choice.above = &above;
+  if (!is_safely_faster(above.time_ns, below.first_ns, above.first_ns)) return kMayBeFaster;
   choice.row = &above;
-  choice.factor = factor;
-  choice.why = "a kernel took " + times;
+  choice.factor = above_ranked.distance.factor;
   return {};
 }
 
@@ -166,35 +175,46 @@ std::string plan_row(const Pack& pack, const Problem& problem, const DeviceInfo&
 
 }  // namespace
 
-double distance_factor(const Problem& a, const Problem& b) {
-  // One division at the end: a program waits while all rows are compared.
+Distance distance_of(const Problem& tuned, const Problem& problem) {
+  // A program waits while all rows are compared: so one division, and integers are not converted
+  // by a call.
+  const auto real = [](const Number& number) {
+    const auto* integer = std::get_if<std::int64_t>(&number);
+    return integer != nullptr ? static_cast<double>(*integer) : *std::get_if<double>(&number);
+  };
+  Distance distance;
   double larger = 1, smaller = 1;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i].second == b[i].second) continue;
-    const double x = to_real(a[i].second), y = to_real(b[i].second);
-    if (x <= 0 || y <= 0) return std::numeric_limits<double>::infinity();
+  bool is_finite = true;
+  for (std::size_t i = 0; i < problem.size(); ++i) {
+    const double x = real(tuned[i].second), y = real(problem[i].second);
+    if (x == y) continue;
+    (x < y ? distance.is_above : distance.is_below) = false;
+    is_finite = is_finite && x > 0 && y > 0;
     larger *= std::max(x, y);
     smaller *= std::min(x, y);
   }
-  return larger / smaller;
+  distance.factor = is_finite ? larger / smaller : std::numeric_limits<double>::infinity();
+  return distance;
 }
 
-void Around::add(const Problem& tuned, std::size_t place) {
-  bool is_below = true, is_above = true;
-  for (std::size_t i = 0; i < tuned.size(); ++i) {
-    const double size = to_real(problem_[i].second), of_tuned = to_real(tuned[i].second);
-    is_below = is_below && of_tuned <= size;
-    is_above = is_above && of_tuned >= size;
-  }
-  if (is_below == is_above) return;
-  Nearest& nearest = is_below ? below_ : above_;
-  const double factor = distance_factor(problem_, tuned);
-  if (nearest.place && nearest.factor <= factor) return;
-  nearest = {place, factor};
+void Around::add(const Distance& distance, std::size_t place) {
+  if (distance.is_below == distance.is_above) return;
+  Nearest& nearest = distance.is_below ? below_ : above_;
+  if (!nearest.place || distance.factor < nearest.factor) nearest = {place, distance.factor};
 }
 
 bool is_safely_faster(double time_ns, double first_below_ns, double first_above_ns) {
   return time_ns * kSafetyRatio <= std::min(first_below_ns, first_above_ns);
+}
+
+std::string why_text(const Choice& choice) {
+  if (choice.above == nullptr) return choice.why;
+  const bool is_first = choice.below->first_ns < choice.above->first_ns;
+  const PackRow& library = is_first ? *choice.below : *choice.above;
+  std::string text = fmt::format("a kernel took {} for {}, cuBLASLt {} for {}",
+                                 time_text(choice.above->time_ns), to_text(choice.above->problem),
+                                 time_text(library.first_ns), to_text(library.problem));
+  return choice.why.empty() ? text : choice.why + ": " + text;
 }
 
 Problem complete_problem(const Pack& pack, std::string_view op, const Problem& given) {
@@ -236,26 +256,29 @@ Choice choose(const Pack& pack, std::string_view op, const Problem& problem,
               const DeviceInfo& device, double most_factor, Fallback fallback) {
   std::string nearer;  // why what is nearer does not fit
   std::vector<Ranked> rows = ranked_rows(pack, op, problem, device, most_factor);
-  for (; !rows.empty(); rows.pop_back()) {
-    std::pop_heap(rows.begin(), rows.end());
-    const Ranked& each = rows.back();
-    Choice choice{each.table, each.row, nullptr, Match::exact, each.factor, {}, {}};
-    if (each.factor > most_factor || !is_measured(*each.row)) {
+  while (!rows.empty()) {
+    const Ranked each = take_first(rows);
+    const double factor = each.distance.factor;
+    Choice choice;
+    choice.table = each.table;
+    choice.row = each.row;
+    choice.factor = factor;
+    if (factor > most_factor || !is_measured(*each.row)) {
       choice.match = Match::otherwise;
-    } else if (each.factor != 1 || each.table->device.name != device.name) {
+    } else if (factor != 1 || each.table->device.name != device.name) {
       choice.match = Match::near;
     }
     const KernelSpec& kernel = pack.kernels[each.row->kernel].spec;
     const bool may_fall_back = fallback == Fallback::allowed && !kernel.reference.empty();
-    std::string why = may_fall_back ? why_fallback(problem, most_factor, choice) : std::string();
+    std::string why = may_fall_back ? why_fallback(each, rows, choice) : std::string();
     std::string misfit;
     if (why.empty()) misfit = plan_row(pack, problem, device, choice);
     if (may_fall_back && choice.match == Match::near && !misfit.empty()) why = misfit;
     if (!why.empty()) misfit = plan_fallback(kernel, problem, device, choice);
     if (misfit.empty()) {
       if (!why.empty()) choice.why = why;
-      if (choice.why.empty()) choice.why = why_not_exact(choice, device);
-      if (!nearer.empty()) choice.why += "; " + nearer;
+      if (choice.why.empty() && choice.above == nullptr) choice.why = why_not_exact(choice, device);
+      if (!nearer.empty()) choice.why += (choice.why.empty() ? "" : "; ") + nearer;
       return choice;
     }
     if (!nearer.empty()) continue;

@@ -22,29 +22,40 @@ struct Choice {
   const PackRow* row = nullptr;
   const PackCode* code = nullptr;  // null for a fallback
   Match match = Match::exact;
-  double factor = 1;  // how far the problem is from the row's: see distance_factor()
-  std::string why;    // why it is not exact; empty if it is
+  double factor = 1;  // how far the problem is from the row's: see Distance
+  std::string why;    // why it is not exact, but for what `below` and `above` say
+  /// The tuned problems around, where their times decided.
+  const PackRow* below = nullptr;
+  const PackRow* above = nullptr;
   /// Of a fallback: the arguments that the caller passes, and the product as a reference.
   Plan plan;
   int algorithm = 0;  // of a fallback: the row's if it is for this problem and GPU, else 0
 };
 
+/// Why the choice is not exact; empty if it is. A program rarely asks, so a choice does not wait
+/// for this text.
+std::string why_text(const Choice& choice);
+
 /// Whether cuBLASLt may be called instead.
 enum class Fallback { allowed, missing };
 
-/// The product over the sizes and traits of the larger over the smaller; infinite where only one
-/// is positive.
-double distance_factor(const Problem& a, const Problem& b);
+/// Where a tuned problem lies, seen from another.
+struct Distance {
+  /// The product over the sizes and traits of the larger over the smaller; infinite where only one
+  /// is positive.
+  double factor = 1;
+  bool is_below = true, is_above = true;  // none of its sizes is larger, or smaller
+};
+
+Distance distance_of(const Problem& tuned, const Problem& problem);
 
 /// The nearest of the tuned problems whose sizes are none larger than a problem's, and of those
 /// whose sizes are none smaller. A problem between two is neither so small that a tile of the
 /// larger one's configuration is wasted, nor so large that one more is needed.
 class Around {
  public:
-  explicit Around(const Problem& problem) : problem_(problem) {}
-
   /// `place` is what below() and above() say of it. The problem itself is on neither side.
-  void add(const Problem& tuned, std::size_t place);
+  void add(const Distance& distance, std::size_t place);
 
   std::optional<std::size_t> below() const { return below_.place; }
   std::optional<std::size_t> above() const { return above_.place; }
@@ -55,7 +66,6 @@ class Around {
     double factor = 0;
   };
 
-  const Problem& problem_;
   Nearest below_, above_;
 };
 

@@ -23,7 +23,7 @@ std::optional<std::size_t> nearest_other(const std::vector<Problem>& problems,
   double least = kInfinite;
   for (std::size_t i = 0; i < problems.size(); ++i) {
     if (i == problem) continue;
-    const double factor = distance_factor(problems[problem], problems[i]);
+    const double factor = distance_of(problems[i], problems[problem]).factor;
     if (!nearest || factor < least) std::tie(nearest, least) = std::pair(i, factor);
   }
   return nearest;
@@ -116,9 +116,10 @@ std::vector<LeftOut> leave_each_out(const CrossTimes& times, double slow_down, s
     const std::optional<std::size_t> nearest = nearest_other(times.problems, i);
     if (configs.empty() || !nearest) continue;
     const std::vector<std::size_t> chosen = fastest_of(times, configs);
-    Around around(times.problems[i]);
+    Around around;
     for (std::size_t other = 0; other < times.problems.size(); ++other) {
-      if (other != i) around.add(times.problems[other], other);
+      if (other == i) continue;
+      around.add(distance_of(times.problems[other], times.problems[i]), other);
     }
     const auto below = around.below(), above = around.above();
     const bool is_safe = below && above &&

@@ -145,7 +145,7 @@ assay_status assay_plan_how(const assay_plan* plan, assay_how* how) {
     const assay::TunedPlan::Texts& texts = tuned.texts();
     const bool is_product = choice.match == assay::Match::fallback;
     filled = fill(how, {sizeof *how, static_cast<assay_match>(choice.match), choice.factor,
-                        choice.why.c_str(), choice.plan.kernel.c_str(), texts.configuration.c_str(),
+                        texts.why.c_str(), choice.plan.kernel.c_str(), texts.configuration.c_str(),
                         texts.problem.c_str(), choice.table->device.name.c_str(),
                         is_product ? row.baseline_ns : row.time_ns, row.baseline.c_str(),
                         row.baseline_ns, choice.match == assay::Match::near ? row.regret : 0});

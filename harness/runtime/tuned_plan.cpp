@@ -67,7 +67,7 @@ const TunedPlan::Texts& TunedPlan::texts() const {
     texts_ = {choice_.match != Match::fallback ? to_text(choice_.row->config)
               : is_algorithm                   ? fmt::format("algorithm {}", choice_.algorithm)
                                                : "cuBLASLt's first choice",
-              to_text(choice_.row->problem)};
+              to_text(choice_.row->problem), why_text(choice_)};
   });
   return texts_;
 }

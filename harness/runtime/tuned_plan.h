@@ -50,7 +50,7 @@ class TunedPlan {
   bool has_variables() const { return !variables_.empty(); }
   /// The texts of assay_how, made when they are first asked for.
   struct Texts {
-    std::string configuration, problem;
+    std::string configuration, problem, why;
   };
   const Texts& texts() const;
 

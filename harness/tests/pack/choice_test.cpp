@@ -151,12 +151,12 @@ TEST_F(FallbackTest, IsTakenWhereNoKernelIsKnownToBeFaster) {
   const auto expect_fallback = [&](std::int64_t m, const char* why) {
     const Choice choice = choose_for(m);
     EXPECT_EQ(choice.match, Match::fallback);
-    EXPECT_EQ(choice.why, why);
+    EXPECT_EQ(why_text(choice), why);
     EXPECT_EQ(choice.algorithm, 0);
   };
   expect_fallback(1'000'000, "no tuned problem is near");
-  expect_fallback(8, "the problem is not between two that were tuned");
-  expect_fallback(18, "no larger tuned problem is near");
+  expect_fallback(8, "the problem is not between two that are near");
+  expect_fallback(18, "the problem is not between two that are near");
   std::vector<PackRow>& rows = pack_.tables[0].rows;
   rows.push_back(rows[0]);
   rows.back().problem = size(24);
@@ -177,7 +177,7 @@ TEST_F(FallbackTest, IsNotTakenWhereTheKernelOfTheProblemAboveIsSafelyFaster) {
   EXPECT_EQ(choice.match, Match::near);
   EXPECT_EQ(choice.row, &rows.back());
   EXPECT_DOUBLE_EQ(choice.factor, 24. / 17);
-  EXPECT_EQ(choice.why,
+  EXPECT_EQ(why_text(choice),
             "a kernel took 1 us for M=24,N=4096,K=4096, cuBLASLt 1.15 us for M=24,N=4096,K=4096");
   rows[0].first_ns = 1040;
   EXPECT_EQ(choose_for(17).match, Match::fallback);
@@ -204,13 +204,16 @@ TEST_F(ChoiceTest, OnlyProductsHaveAFallback) {
             Match::near);
 }
 
-TEST(DistanceFactor, IsTheProductOfTheRatios) {
-  const auto problem = [](std::int64_t m, double density) {
-    return Problem{{"M", m}, {"density", density}};
+TEST(DistanceOf, IsTheProductOfTheRatiosAndTheSide) {
+  const auto distance = [](std::int64_t m, double density, std::int64_t to_m, double to_density) {
+    return distance_of({{"M", m}, {"density", density}}, {{"M", to_m}, {"density", to_density}});
   };
-  EXPECT_DOUBLE_EQ(distance_factor(problem(8, 0.5), problem(4, 1.0)), 4);
-  EXPECT_DOUBLE_EQ(distance_factor(problem(8, 0.0), problem(8, 0.0)), 1);
-  EXPECT_GT(distance_factor(problem(8, 0.0), problem(8, 0.5)), 1e300);
+  EXPECT_DOUBLE_EQ(distance(8, 0.5, 4, 1.0).factor, 4);
+  EXPECT_FALSE(distance(8, 0.5, 4, 1.0).is_below || distance(8, 0.5, 4, 1.0).is_above);
+  EXPECT_DOUBLE_EQ(distance(8, 0.0, 8, 0.0).factor, 1);
+  EXPECT_TRUE(distance(8, 0.0, 8, 0.5).is_below);
+  EXPECT_FALSE(distance(8, 0.0, 8, 0.5).is_above);
+  EXPECT_GT(distance(8, 0.0, 8, 0.5).factor, 1e300);
 }
 
 }  // namespace
