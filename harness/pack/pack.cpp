@@ -331,13 +331,6 @@ std::vector<std::string> caller_args(const KernelSpec& kernel) {
   return names;
 }
 
-std::vector<std::string> op_args(const Pack& pack, std::string_view op) {
-  for (const PackKernel& kernel : pack.kernels) {
-    if (kernel.spec.op == op) return caller_args(kernel.spec);
-  }
-  return {};
-}
-
 bool is_library_product(const KernelSpec& kernel) {
   if (kernel.reference.size() != 1 || kernel.reference[0].operation != "gemm") return false;
   const auto is_size = [&](int slot) {

@@ -118,8 +118,6 @@ class PackFile {
 /// is prepared, nor scalars.
 bool is_passed(const ArgSpec& arg);
 std::vector<std::string> caller_args(const KernelSpec& kernel);
-/// The same for an op of the pack, in the order of its first kernel.
-std::vector<std::string> op_args(const Pack& pack, std::string_view op);
 
 /// Whether a program may call cuBLASLt instead: the op's reference is one product of matrices that
 /// the caller passes and whose shapes the sizes decide, and cuBLASLt's product is its baseline.

@@ -108,7 +108,11 @@ void ProblemLog::add(std::string_view op, const Problem& problem) {
   [[maybe_unused]] const ssize_t written = ::write(fd_, line.data(), line.size());
 }
 
-OpenPack::OpenPack(const std::string& path) : file_(path) {}
+OpenPack::OpenPack(const std::string& path) : file_(path) {
+  for (const PackKernel& kernel : pack().kernels) {
+    arguments_.try_emplace(kernel.spec.op, caller_args(kernel.spec));
+  }
+}
 
 OpenPack::~OpenPack() {
   plans_.clear();
@@ -201,7 +205,7 @@ std::shared_ptr<TunedPlan> OpenPack::choose_plan(const assay_request& request, C
     if (choice.match == Match::fallback && !has_cublas()) {
       choice = choose(pack(), request.op, problem, *info, factor);
     }
-    return std::make_shared<TunedPlan>(std::move(choice), op_args(pack(), request.op), device);
+    return std::make_shared<TunedPlan>(std::move(choice), arguments_.at(request.op), device);
   } catch (const UsageError& error) {
     throw Refusal(ASSAY_NOTHING_FITS, error.what());
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <vector>
 
 #include "cuda/cublas_lt.h"
 #include "cuda/handles.h"
@@ -69,6 +70,7 @@ class OpenPack {
   std::shared_ptr<TunedPlan> choose_plan(const assay_request& request, CUdevice device);
 
   PackFile file_;
+  std::map<std::string, std::vector<std::string>> arguments_;  // of each op, in order
   ProblemLog log_;
   std::once_flag driver_loaded_;
   std::optional<Driver> driver_;
