@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "emulator/addressing.h"
 #include "emulator/lane_loops.h"
@@ -149,14 +150,27 @@ bool wait(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t lanes) {
   return true;
 }
 
+/// From one register to another.
+bool is_copy(const Op& op) {
+  return op.reads.size() == 1 && op.writes.size() == 1 && op.source != nullptr &&
+         op.source->opcode.starts_with("mov.");
+}
+
 }  // namespace
 
 void check_wgmma_registers(Warp& warp, const Op& op) {
   if (op.run == multiply_async) return;
+  // A compiler renames accumulators by copies, also behind the fence that their author wrote. ptxas
+  // gives both names one register. So a copy is as old as what it copies.
+  std::uint64_t touched = warp.fences;
+  if (is_copy(op)) {
+    const auto copied = warp.wgmma_registers.find(op.reads[0]);
+    if (copied != warp.wgmma_registers.end()) touched = copied->second.touched;
+  }
   const auto check = [&](std::int32_t slot, bool writes) {
     const auto found = warp.wgmma_registers.find(slot);
     if (found == warp.wgmma_registers.end()) {
-      if (writes) warp.wgmma_registers[slot].touched = warp.fences;
+      if (writes) warp.wgmma_registers[slot].touched = touched;
       return;
     }
     RegisterUse& use = found->second;
@@ -166,24 +180,28 @@ void check_wgmma_registers(Warp& warp, const Op& op) {
                   fmt::format("{} a register of a wgmma.mma_async that is not waited for",
                               writes ? "writes" : "reads"));
     }
-    if (writes) use.touched = warp.fences;
+    if (writes) use.touched = touched;
   };
   for (const std::int32_t slot : op.reads) check(slot, false);
   for (const std::int32_t slot : op.writes) check(slot, true);
 }
 
 void mark_wgmma_registers(std::vector<Op>& ops) {
-  std::vector<std::int32_t> slots;
+  std::set<std::int32_t> marked;
   for (const Op& op : ops) {
     if (op.run != multiply_async) continue;
-    slots.insert(slots.end(), op.list.begin(), op.list.end());
-    slots.insert(slots.end(), op.more.begin(), op.more.end());
+    marked.insert(op.list.begin(), op.list.end());
+    marked.insert(op.more.begin(), op.more.end());
   }
-  if (slots.empty()) return;
-  std::sort(slots.begin(), slots.end());
-  const auto is_one = [&](std::int32_t slot) {
-    return std::binary_search(slots.begin(), slots.end(), slot);
-  };
+  if (marked.empty()) return;
+  const auto is_one = [&](std::int32_t slot) { return marked.contains(slot); };
+  // What is copied into such a register is one, too.
+  for (std::size_t before = 0; before != marked.size();) {
+    before = marked.size();
+    for (const Op& op : ops) {
+      if (is_copy(op) && is_one(op.writes[0])) marked.insert(op.reads[0]);
+    }
+  }
   for (Op& op : ops) {
     op.touches_wgmma =
         std::ranges::any_of(op.reads, is_one) || std::ranges::any_of(op.writes, is_one);

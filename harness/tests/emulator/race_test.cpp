@@ -104,6 +104,38 @@ TEST(Races, SmallCopiesAreWaitedFor) {
   EXPECT_NE(races(copy + "cp.async.wait_group 0; ld.shared.u32 %r5, [%r4];"), "");
 }
 
+/// Findings of two wgmma on the same accumulators, %f1 to %f4, with `between` behind the second
+/// one's fence. The first wrote %f1 to %f4, and %f5 to %f8 hold copies of them.
+std::string races_of_accumulators(const std::string& between) {
+  const std::string multiply =
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, %rd1, %rd1, %p1, "
+      "1, 1, 0, 0; wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;";
+  PtxRun run;
+  run.add(std::vector<std::uint32_t>(1024));
+  run.shape.block = {128, 1, 1};
+  run.run_body(R"(.shared .align 128 .b8 s[4096]; mov.u64 %rd1, 0; setp.eq.u32 %p1, 0, 1;
+  mov.f32 %f1, 0f00000000; mov.f32 %f2, %f1; mov.f32 %f3, %f1; mov.f32 %f4, %f1;
+  wgmma.fence.sync.aligned;
+)" + multiply + R"(
+  mov.f32 %f5, %f1; mov.f32 %f6, %f2; mov.f32 %f7, %f3; mov.f32 %f8, %f4;
+  wgmma.fence.sync.aligned;
+)" + between + multiply +
+               "add.f32 %f1, %f1, %f4; st.global.f32 [%rd0], %f1;");
+  return run.findings();
+}
+
+// NVRTC renames accumulators by copies behind the fence. Products of e4m3 with two sets of partial
+// sums were called racing for these.
+TEST(Races, ACopyOfAnAccumulatorIsAsOldAsTheAccumulator) {
+  const std::string race = "an accumulator was written, and no wgmma.fence came between";
+  EXPECT_EQ(races_of_accumulators("mov.f32 %f1, %f5; mov.f32 %f4, %f8;").find(race),
+            std::string::npos);
+  EXPECT_NE(races_of_accumulators("add.f32 %f1, %f5, %f6;").find(race), std::string::npos);
+  EXPECT_NE(races_of_accumulators("mov.f32 %f1, 0f00000000;").find(race), std::string::npos);
+  EXPECT_NE(races_of_accumulators("add.f32 %f5, %f5, %f6; mov.f32 %f1, %f5;").find(race),
+            std::string::npos);
+}
+
 // Kernels that add up within a cluster run their epilogue once ahead of time, to fetch the
 // instructions. The epilogue read values that other blocks send by st.async, and dropped the sums:
 // a race was reported that no output can show.
