@@ -29,9 +29,10 @@ expect 0 ' 1 now, 2 kept' sweep --device 0 --db crash.db --retry-failed
 grep -q 'correct *3' output || fail "--retry-failed does not store what it found"
 
 # A few launches of the fastest are wrong, in the rounds of the re-rank. Where its A/A duplicate was
-# the one to see them, the fastest won all the same. Each time it is the one by half.
+# the one to see them, the fastest won all the same. Each time it is the one by half. On a busy
+# machine fewer samples are checked, and once none of ten wrong launches was.
 sed 's/rounds: 6/rounds: 30/' sweep.yaml >long.yaml
-for launches in 50-59 60-69 70-79 80-89; do
+for launches in 50-79 60-89 70-99 80-109; do
   ASSAY_FAKE_CUDA=wrong=$launches,block=512 expect 0 'BLOCK=512.* was dropped by the re-rank' \
     "$assay" sweep long.yaml --kernels "$tree/kernels" --device 0 --db "wrong$launches.db"
   grep -q 'correctness/mismatch *1' output || fail "launches $launches: the summary calls it correct"
