@@ -2,20 +2,7 @@
 # A board of submissions, on the stand-in GPU: what is kept, what is one and the same, who leads.
 source "$(dirname "$0")/stand_in.sh"
 
-mkdir -p kernels/ops
-cat >kernels/ops/add.yaml <<'YAML'
-op: add
-dims: [N]
-args:
-  - {name: A, dtype: f32, shape: [N], role: in}
-  - {name: B, dtype: f32, shape: [N], role: in}
-  - {name: C, dtype: f32, shape: [N], role: out}
-work: {flops: N, bytes: 12 * N}
-reference: [{add: {a: A, b: B, out: C}}]
-deterministic: true
-smoke: {N: 1000}
-problems: [{N: 4000}]
-YAML
+write_add_op '4000'
 # submit NAME ENTRY BLOCK: a submission, whose kernel the stand-in runs for its entry; larger blocks
 # are faster. Its header is one of its own.
 submit() {

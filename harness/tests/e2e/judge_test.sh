@@ -3,20 +3,8 @@
 # in ways that are no kernel at all.
 source "$(dirname "$0")/stand_in.sh"
 
-mkdir -p kernels/ops honest
-cat >kernels/ops/add.yaml <<'YAML'
-op: add
-dims: [N]
-args:
-  - {name: A, dtype: f32, shape: [N], role: in}
-  - {name: B, dtype: f32, shape: [N], role: in}
-  - {name: C, dtype: f32, shape: [N], role: out}
-work: {flops: N, bytes: 12 * N}
-reference: [{add: {a: A, b: B, out: C}}]
-deterministic: true
-smoke: {N: 1000}
-problems: [{N: [4000, 2000]}]
-YAML
+mkdir honest
+write_add_op '[4000, 2000]'
 # write_kernel FOLDER NAME [KEY]: a kernel that the stand-in runs for its name.
 write_kernel() {
   cat >"$1/$2.cu" <<CUDA
