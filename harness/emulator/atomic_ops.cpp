@@ -41,79 +41,20 @@ T updated_integer(AtomicOperation operation, T old, T b, T c) {
 }
 
 /// Whether PTX has the operation of the type.
-bool is_pair(AtomicOperation operation, PtxType type) {
-  const bool is_add = operation == AtomicOperation::add;
-  const bool is_min = operation == AtomicOperation::min || operation == AtomicOperation::max;
-  const bool exchanges = operation == AtomicOperation::exch || operation == AtomicOperation::cas;
-  switch (type) {
-    case PtxType::f32:
-    case PtxType::f64:
-      return is_add;
-    case PtxType::f16:
-    case PtxType::f16x2:
-    case PtxType::bf16:
-    case PtxType::bf16x2:
-      return is_add || is_min;
-    case PtxType::s64:
-      return is_min;
-    case PtxType::b16:
-      return exchanges;
-    case PtxType::u32:
-      return !exchanges;
-    case PtxType::s32:
-    case PtxType::u64:
-    case PtxType::b32:
-    case PtxType::b64:
-      return operation != AtomicOperation::inc && operation != AtomicOperation::dec;
-    default:
-      return false;
-  }
-}
-
-/// The new value of a place, of the bits that are there and those of the operands.
-std::uint64_t updated(AtomicOperation operation, PtxType type, std::uint64_t old, std::uint64_t b,
-                      std::uint64_t c) {
-  const auto narrow = [](std::uint64_t bits) { return static_cast<std::uint32_t>(bits); };
-  switch (type) {
-    case PtxType::s32:
-      return narrow(static_cast<std::uint64_t>(
-          updated_integer(operation, static_cast<std::int32_t>(old), static_cast<std::int32_t>(b),
-                          static_cast<std::int32_t>(c))));
-    case PtxType::s64:
-      return static_cast<std::uint64_t>(updated_integer(operation, static_cast<std::int64_t>(old),
-                                                        static_cast<std::int64_t>(b),
-                                                        static_cast<std::int64_t>(c)));
-    case PtxType::u64:
-    case PtxType::b64:
-      return updated_integer(operation, old, b, c);
-    case PtxType::b16:
-      return updated_integer(operation, static_cast<std::uint16_t>(old),
-                             static_cast<std::uint16_t>(b), static_cast<std::uint16_t>(c));
-    case PtxType::f32:
-      return std::bit_cast<std::uint32_t>(
-          add_f32(std::bit_cast<float>(narrow(old)), std::bit_cast<float>(narrow(b)), {}));
-    case PtxType::f64:
-      return std::bit_cast<std::uint64_t>(std::bit_cast<double>(old) + std::bit_cast<double>(b));
-    case PtxType::f16:
-    case PtxType::bf16:
-    case PtxType::f16x2:
-    case PtxType::bf16x2: {
-      const bool is_f16 = type == PtxType::f16 || type == PtxType::f16x2;
-      HalfMode mode;
-      mode.format = is_f16 ? FloatFormat::f16 : FloatFormat::bf16;
-      const HalfOperation of_half = operation == AtomicOperation::min   ? HalfOperation::min
-                                    : operation == AtomicOperation::max ? HalfOperation::max
-                                                                        : HalfOperation::add;
-      if (bits_of(type) == 32) return half_pair(of_half, mode, narrow(old), narrow(b));
-      return half(of_half, mode, static_cast<std::uint16_t>(old), static_cast<std::uint16_t>(b));
-    }
-    default:
-      return updated_integer(operation, narrow(old), narrow(b), narrow(c));
-  }
+bool has_operation(PtxType type, AtomicOperation operation) {
+  using Of = AtomicOperation;
+  const auto is = [&](auto... any) { return ((operation == any) || ...); };
+  if (type == PtxType::f32 || type == PtxType::f64) return is(Of::add);
+  if (is_float(type)) return type < PtxType::tf32 && is(Of::add, Of::min, Of::max);
+  if (type == PtxType::s64) return is(Of::min, Of::max);
+  if (type == PtxType::b16) return is(Of::exch, Of::cas);
+  if (type == PtxType::u32) return !is(Of::exch, Of::cas);
+  return bits_of(type) >= 32 && bits_of(type) <= 64 && !is(Of::inc, Of::dec);
 }
 
 template <class T>
-T update(std::byte* at, AtomicOperation operation, PtxType type, std::uint64_t b, std::uint64_t c) {
+std::uint64_t update(std::byte* at, AtomicOperation operation, PtxType type, std::uint64_t b,
+                     std::uint64_t c) {
   const std::atomic_ref<T> place(*reinterpret_cast<T*>(at));
   T old = place.load();
   while (!place.compare_exchange_weak(old, static_cast<T>(updated(operation, type, old, b, c)))) {
@@ -124,14 +65,10 @@ T update(std::byte* at, AtomicOperation operation, PtxType type, std::uint64_t b
 /// Updates a place, and gives what was there.
 std::uint64_t update(std::byte* at, AtomicOperation operation, PtxType type, std::uint64_t b,
                      std::uint64_t c) {
-  switch (bits_of(type)) {
-    case 16:
-      return update<std::uint16_t>(at, operation, type, b, c);
-    case 32:
-      return update<std::uint32_t>(at, operation, type, b, c);
-    default:
-      return update<std::uint64_t>(at, operation, type, b, c);
-  }
+  const auto update_of = bits_of(type) == 16   ? update<std::uint16_t>
+                         : bits_of(type) == 32 ? update<std::uint32_t>
+                                               : update<std::uint64_t>;
+  return update_of(at, operation, type, b, c);
 }
 
 /// op.list: the elements of b; op.more: where the old values go; op.c: the third operand.
@@ -139,33 +76,44 @@ void update_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
   const std::uint32_t size = op.bytes;
   const auto bytes = static_cast<std::uint32_t>(op.list.size()) * size;
   warp.progress();
-  const auto value = [&](std::int32_t slot, int lane) {
-    if (slot == kNoSlot) return std::uint64_t{0};
-    return size == 8 ? lanes_in<std::uint64_t>(warp, slot)[lane] : warp.in(slot)[lane];
-  };
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int lane = std::countr_zero(lanes);
+  const bool is_wide = size == 8;
+  for (const int lane : Lanes(lanes)) {
     const std::uint64_t address = address_of(warp, op, lane);
     std::byte* const at = resolve(warp, op.window, lane, address, bytes, Access::update, bytes);
     order_strong(warp, address, op.is_negated, true);
     order_strong(warp, address, op.is_negated, false);
     for (std::size_t i = 0; i < op.list.size(); ++i) {
       std::uint64_t old = 0;
-      const std::uint64_t b = value(op.list[i], lane), c = value(op.c, lane);
+      const std::uint64_t b = warp.get(op.list[i], lane, is_wide);
+      const std::uint64_t c = op.c == kNoSlot ? 0 : warp.get(op.c, lane, is_wide);
       if (at != nullptr) {
         old = update(at + i * size, static_cast<AtomicOperation>(op.mode), op.type, b, c);
       }
-      if (op.more.empty() || op.more[i] == kNoSlot) continue;
-      if (size == 8) {
-        lanes_out<std::uint64_t>(warp, op.more[i])[lane] = old;
-      } else {
-        warp.at(op.more[i])[lane] = static_cast<std::uint32_t>(old);
-      }
+      if (!op.more.empty()) warp.put(op.more[i], lane, is_wide, old);
     }
   }
 }
 
 }  // namespace
+
+std::uint64_t updated(AtomicOperation operation, PtxType type, std::uint64_t old, std::uint64_t b,
+                      std::uint64_t c) {
+  if (type == PtxType::f64) {
+    return std::bit_cast<std::uint64_t>(std::bit_cast<double>(old) + std::bit_cast<double>(b));
+  }
+  if (is_float(type)) {
+    const FloatOperation of_float = operation == AtomicOperation::min   ? FloatOperation::min
+                                    : operation == AtomicOperation::max ? FloatOperation::max
+                                                                        : FloatOperation::add;
+    return compute(of_float, {type}, static_cast<std::uint32_t>(old),
+                   static_cast<std::uint32_t>(b));
+  }
+  return for_integer(type, [&](auto x) -> std::uint64_t {
+    using T = decltype(x);
+    return to_stored<T>(
+        updated_integer<T>(operation, static_cast<T>(old), static_cast<T>(b), static_cast<T>(c)));
+  });
+}
 
 std::optional<AtomicOperation> parse_atomic(std::string_view word) {
   constexpr std::string_view kWords[] = {"add", "min", "max", "inc",  "dec",
@@ -175,9 +123,16 @@ std::optional<AtomicOperation> parse_atomic(std::string_view word) {
   return static_cast<AtomicOperation>(found - kWords);
 }
 
+AtomicOperation operation_of(const Form& form) {
+  for (const std::string_view part : form.parts) {
+    if (const auto operation = parse_atomic(part)) return *operation;
+  }
+  throw UnknownForm();
+}
+
 bool reduce_elements(AtomicOperation operation, PtxType type, std::byte* destination,
                      const std::byte* source, std::size_t bytes) {
-  if (!is_pair(operation, type)) return false;
+  if (!has_operation(type, operation)) return false;
   const auto size = static_cast<std::size_t>(bits_of(type)) / 8;
   for (std::size_t at = 0; at + size <= bytes; at += size) {
     std::uint64_t value = 0;
@@ -189,13 +144,10 @@ bool reduce_elements(AtomicOperation operation, PtxType type, std::byte* destina
 
 void decode_atomic(Form& form) {
   Op& op = form.op;
-  std::optional<AtomicOperation> operation;
-  for (auto part = form.parts.begin() + 1; part != form.parts.end() && !operation; ++part) {
-    operation = parse_atomic(*part);
-  }
+  const AtomicOperation operation = operation_of(form);
   op.type = form.type();
-  if (form.has("async") || !operation || !is_pair(*operation, op.type)) throw UnknownForm();
-  op.mode = static_cast<std::uint32_t>(*operation);
+  if (form.has("async") || !has_operation(op.type, operation)) throw UnknownForm();
+  op.mode = static_cast<std::uint32_t>(operation);
   const bool is_real = is_float(op.type);
   op.bytes = static_cast<std::uint32_t>(bits_of(op.type)) / 8;
   const bool returns = form.parts[0] == "atom";
@@ -214,7 +166,7 @@ void decode_atomic(Form& form) {
   op.window = window_of(form);
   op.list = slots(form.operand(at++), false);
   if (returns && op.more.size() != op.list.size()) throw UnknownForm();
-  if (*operation == AtomicOperation::cas) {
+  if (operation == AtomicOperation::cas) {
     op.c = form.in(form.operand(at++), op.bytes == 8 ? PtxType::b64 : PtxType::b32);
   }
   op.is_negated = form.has("release") || form.has("acq_rel");

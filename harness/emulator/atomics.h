@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "emulator/program.h"
+#include "emulator/decode.h"
 
 namespace assay::emulator {
 
@@ -24,6 +24,13 @@ enum class AtomicOperation : std::uint32_t {
 
 /// PTX's word; nothing for another word.
 std::optional<AtomicOperation> parse_atomic(std::string_view word);
+
+/// The one that a part of the opcode names. Refuses a form without one.
+AtomicOperation operation_of(const Form& form);
+
+/// The new value of a place, of the bits that are there and those of the operands.
+std::uint64_t updated(AtomicOperation operation, PtxType type, std::uint64_t old, std::uint64_t b,
+                      std::uint64_t c = 0);
 
 /// destination = destination op source, for each element of a type, atomically. False when there is
 /// no such pair.

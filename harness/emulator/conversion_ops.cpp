@@ -6,32 +6,11 @@ namespace assay::emulator {
 namespace {
 
 template <class R, class A>
-struct Cast {
-  R operator()(A a) const { return static_cast<R>(a); }
-};
-
-FloatFormat format_of(PtxType type) {
-  static const std::map<PtxType, FloatFormat> kFormats{
-      {PtxType::f64, FloatFormat::f64},     {PtxType::f32, FloatFormat::f32},
-      {PtxType::tf32, FloatFormat::tf32},   {PtxType::f16, FloatFormat::f16},
-      {PtxType::f16x2, FloatFormat::f16},   {PtxType::bf16, FloatFormat::bf16},
-      {PtxType::bf16x2, FloatFormat::bf16}, {PtxType::e4m3, FloatFormat::e4m3},
-      {PtxType::e4m3x2, FloatFormat::e4m3}, {PtxType::e5m2, FloatFormat::e5m2},
-      {PtxType::e5m2x2, FloatFormat::e5m2}};
-  const auto found = kFormats.find(type);
-  return found == kFormats.end() ? throw UnknownForm() : found->second;
-}
-
-std::uint64_t raw(const Warp& warp, std::int32_t slot, PtxType type, int lane) {
-  if (bits_of(type) == 64) return lanes_in<std::uint64_t>(warp, slot)[lane];
-  return warp.in(slot)[lane];
-}
-void put_raw(Warp& warp, std::int32_t slot, PtxType type, int lane, std::uint64_t value) {
-  if (bits_of(type) == 64) {
-    lanes_out<std::uint64_t>(warp, slot)[lane] = value;
-  } else {
-    warp.at(slot)[lane] = static_cast<std::uint32_t>(value);
-  }
+void cast(Warp& warp, const Op& op, std::uint32_t lanes) {
+  struct Cast {
+    R operator()(A a) const { return static_cast<R>(a); }
+  };
+  unary<R, A, Cast>(warp, op, lanes);
 }
 
 /// The value of an integer type, extended to 64 bits.
@@ -47,13 +26,8 @@ std::uint64_t extended(PtxType type, std::uint64_t bits) {
 constexpr std::uint32_t kRelu = 1, kSatfinite = 2, kIntegral = 4, kWideOut = 8;
 
 Conversion conversion_of(const Op& op) {
-  Conversion how;
-  how.rounding = op.rounding;
-  how.relu = (op.mode & kRelu) != 0;
-  how.saturate_finite = (op.mode & kSatfinite) != 0;
-  how.saturate_to_one = op.is_saturated;
-  how.flush_subnormals = op.is_ftz;
-  return how;
+  return {op.rounding, (op.mode & kSatfinite) != 0, (op.mode & kRelu) != 0, op.is_saturated,
+          op.is_ftz};
 }
 
 std::uint64_t converted(const Op& op, std::uint64_t bits) {
@@ -73,28 +47,26 @@ std::uint64_t converted(const Op& op, std::uint64_t bits) {
   }
   const Conversion how = conversion_of(op);
   if (!is_float(from)) {
-    return encode_from_integer(format_of(to), extended(from, bits), is_signed(from), how);
+    return encode_from_integer(to, extended(from, bits), is_signed(from), how);
   }
-  double value = decode(format_of(from), bits);
+  double value = decode(from, bits);
   if (op.is_ftz && from == PtxType::f32 && std::abs(value) < 0x1p-126) value *= 0;
   if (!is_float(to)) return encode_integer(value, op.rounding, bits_of(to), is_signed(to));
   if ((op.mode & kIntegral) != 0) value = round_to_integral(value, op.rounding);
-  return encode(format_of(to), value, how);
+  return encode(to, value, how);
 }
 
 void convert(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const PtxType out_type = (op.mode & kWideOut) != 0 ? PtxType::b64 : PtxType::b32;
-  const PtxType in_type = op.bytes == 8 ? PtxType::b64 : PtxType::b32;
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int i = std::countr_zero(lanes);
-    put_raw(warp, op.out, out_type, i, converted(op, raw(warp, op.a, in_type, i)));
+  const bool is_wide = (op.mode & kWideOut) != 0;
+  for (const int i : Lanes(lanes)) {
+    warp.put(op.out, i, is_wide, converted(op, warp.get(op.a, i, op.bytes == 8)));
   }
 }
 
 /// Two values, or a pair of another format, into a pair: the first operand is the upper one.
 void convert_pair(Warp& warp, const Op& op, std::uint32_t lanes) {
   const Conversion how = conversion_of(op);
-  const FloatFormat to = format_of(op.type), from = format_of(op.from);
+  const PtxType to = op.type, from = op.from;
   const int out_bits = bits_of(op.type) / 2, in_bits = bits_of(op.from) / 2;
   for (; lanes != 0; lanes &= lanes - 1) {
     const int i = std::countr_zero(lanes);
@@ -106,32 +78,17 @@ void convert_pair(Warp& warp, const Op& op, std::uint32_t lanes) {
   }
 }
 
-bool is_pair(PtxType type) {
-  return type == PtxType::f16x2 || type == PtxType::bf16x2 || type == PtxType::e4m3x2 ||
-         type == PtxType::e5m2x2;
-}
-
-/// Integers among each other, and the plain ones between integers and floats.
-Handler fast(const Op& op, const Form& form) {
-  if (op.is_saturated || op.is_ftz || op.mode != 0) return nullptr;
-  const PtxType to = op.type, from = op.from;
-  const bool is_nearest = form.has("rn");
-  if (from == PtxType::s32 && to == PtxType::s64) {
-    return unary<std::int64_t, std::int32_t, Cast<std::int64_t, std::int32_t>>;
-  }
-  if (from == PtxType::u32 && to == PtxType::u64) {
-    return unary<std::uint64_t, std::uint32_t, Cast<std::uint64_t, std::uint32_t>>;
-  }
-  if (from == PtxType::u64 && to == PtxType::u32) {
-    return unary<std::uint32_t, std::uint64_t, Cast<std::uint32_t, std::uint64_t>>;
-  }
-  if (from == PtxType::s32 && to == PtxType::f32 && is_nearest) {
-    return unary<float, std::int32_t, Cast<float, std::int32_t>>;
-  }
-  if (from == PtxType::f32 && to == PtxType::f64) {
-    return unary<double, float, Cast<double, float>>;
-  }
-  return nullptr;
+/// What most kernels convert, in loops; null: other types.
+Handler fast(PtxType to, PtxType from) {
+  using P = PtxType;
+  static const std::map<std::pair<PtxType, PtxType>, Handler> kHandlers{
+      {{P::s64, P::s32}, cast<std::int64_t, std::int32_t>},
+      {{P::u64, P::u32}, cast<std::uint64_t, std::uint32_t>},
+      {{P::u32, P::u64}, cast<std::uint32_t, std::uint64_t>},
+      {{P::f32, P::s32}, cast<float, std::int32_t>},
+      {{P::f64, P::f32}, cast<double, float>}};
+  const auto found = kHandlers.find({to, from});
+  return found == kHandlers.end() ? nullptr : found->second;
 }
 
 }  // namespace
@@ -145,18 +102,12 @@ void decode_conversion(Form& form) {
   op.from = form.types[1];
   op.is_ftz = form.has("ftz");
   op.is_saturated = form.has("sat");
-  op.rounding = form.has("rz") || form.has("rzi")   ? Rounding::to_zero
-                : form.has("rm") || form.has("rmi") ? Rounding::down
-                : form.has("rp") || form.has("rpi") ? Rounding::up
-                : form.has("rna")                   ? Rounding::nearest_away
-                                                    : Rounding::nearest_even;
+  op.rounding = form.rounding();
   if (form.has("rni") || form.has("rzi") || form.has("rmi") || form.has("rpi")) {
     op.mode |= kIntegral;
   }
   if (form.has("relu")) op.mode |= kRelu;
   if (form.has("satfinite")) op.mode |= kSatfinite;
-  if (is_float(op.type)) format_of(op.type);
-  if (is_float(op.from)) format_of(op.from);
   if (is_pair(op.type)) {
     op.out = form.out(0, op.type);
     op.a = form.in(1, op.from);
@@ -173,10 +124,11 @@ void decode_conversion(Form& form) {
   const bool wide_out = form.bits(form.operand(0)) == 64;
   op.a = form.in(1, wide_in ? PtxType::b64 : PtxType::b32);
   op.out = form.out(0, wide_out ? PtxType::b64 : PtxType::b32);
-  if (wide_in == (bits_of(op.from) == 64) && wide_out == (bits_of(op.type) == 64)) {
-    op.run = fast(op, form);
-  }
   op.bytes = wide_in ? 8 : 4;
+  const bool is_plain = !op.is_saturated && !op.is_ftz && op.mode == 0 &&
+                        op.rounding == Rounding::nearest_even &&
+                        wide_in == (bits_of(op.from) == 64) && wide_out == (bits_of(op.type) == 64);
+  if (is_plain) op.run = fast(op.type, op.from);
   if (wide_out) op.mode |= kWideOut;
   if (op.run == nullptr) op.run = convert;
 }

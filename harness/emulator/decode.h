@@ -12,6 +12,8 @@
 
 namespace assay::emulator {
 
+struct FragmentProduct;
+
 /// Thrown where a form is not known: the instruction becomes one that reports itself.
 struct UnknownForm {};
 
@@ -37,6 +39,9 @@ class Form {
   /// Refuses a form with other parts than these, its name and its types.
   void allow(std::initializer_list<std::string_view> known) const;
 
+  /// .rn .rz .rm .rp .rna, or those with an i.
+  Rounding rounding() const;
+
   /// A slot to read or to write a value of a type. Notes a register in op.reads or op.writes.
   virtual std::int32_t in(const PtxOperand& operand, PtxType type) = 0;
   virtual std::int32_t out(const PtxOperand& operand, PtxType type) = 0;
@@ -52,6 +57,10 @@ class Form {
   virtual Address address_of(const PtxOperand& operand) = 0;
   /// Sets op.a, op.offset, op.is_narrow and op.to_window.
   void address(const PtxOperand& operand);
+
+  /// Sets op.out, a, b, c and d to the first operands, a letter for each: t: of the type, w: twice
+  /// as wide, u: 32 bits, x: 64, p: a predicate. What follows a result behind | is op.target.
+  void take(std::string_view letters, PtxType type_of);
 
   std::int32_t in(std::size_t index, PtxType type_of) { return in(operand(index), type_of); }
   std::int32_t out(std::size_t index, PtxType type_of) { return out(operand(index), type_of); }
@@ -74,6 +83,9 @@ void decode_mbarrier(Form& form);
 void decode_copy(Form& form);    // cp.async, cp.async.bulk, st.async, red.async
 void decode_matrix(Form& form);  // ldmatrix stmatrix movmatrix mma
 void decode_wgmma(Form& form);
+/// Of mma and wgmma: sets op.type, from, mode, bytes and is_saturated to what product_of() needs.
+void decode_product(Form& form);
+FragmentProduct product_of(const Op& op);
 void decode_fence(Form& form);    // fence, membar
 void decode_nothing(Form& form);  // hints
 

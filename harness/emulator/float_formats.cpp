@@ -8,6 +8,20 @@ namespace assay::emulator {
 
 namespace {
 
+struct TypeFacts {
+  std::string_view name;
+  int bits, exponent_bits, fraction_bits;
+};
+/// By PtxType. tf32 is here without the 13 bits below its fraction.
+constexpr TypeFacts kTypes[] = {
+    {"", 0, 0, 0},        {"pred", 1, 0, 0},   {"b8", 8, 0, 0},      {"b16", 16, 0, 0},
+    {"b32", 32, 0, 0},    {"b64", 64, 0, 0},   {"b128", 128, 0, 0},  {"u8", 8, 0, 0},
+    {"u16", 16, 0, 0},    {"u32", 32, 0, 0},   {"u64", 64, 0, 0},    {"s8", 8, 0, 0},
+    {"s16", 16, 0, 0},    {"s32", 32, 0, 0},   {"s64", 64, 0, 0},    {"f16", 16, 5, 10},
+    {"f16x2", 32, 5, 10}, {"bf16", 16, 8, 7},  {"bf16x2", 32, 8, 7}, {"tf32", 32, 8, 10},
+    {"f32", 32, 8, 23},   {"f64", 64, 11, 52}, {"e4m3x2", 16, 4, 3}, {"e5m2x2", 16, 5, 2},
+    {"e4m3", 8, 4, 3},    {"e5m2", 8, 5, 2}};
+
 struct Shape {
   int fraction_bits;
   int least_exponent;  // of normal numbers
@@ -17,26 +31,15 @@ struct Shape {
   std::uint64_t nan;
 };
 
-constexpr Shape shape_of(FloatFormat format) {
-  switch (format) {
-    case FloatFormat::f64:
-      return {52, -1022, 1ull << 63, 0x7FEFFFFFFFFFFFFF, 0x7FF0000000000000, 0xFFF8000000000000};
-    case FloatFormat::f32:
-      return {23, -126, 1ull << 31, 0x7F7FFFFF, 0x7F800000, 0x7FFFFFFF};
-    case FloatFormat::tf32:  // here without the 13 bits below
-      return {10, -126, 1ull << 18, 0x3FBFF, 0x3FC00, 0x3FFFF};
-    case FloatFormat::f16:
-      return {10, -14, 1ull << 15, 0x7BFF, 0x7C00, 0x7FFF};
-    case FloatFormat::bf16:
-      return {7, -126, 1ull << 15, 0x7F7F, 0x7F80, 0x7FFF};
-    case FloatFormat::e4m3:
-      return {3, -6, 1ull << 7, 0x7E, 0x7E, 0x7F};
-    case FloatFormat::e5m2:
-      return {2, -14, 1ull << 7, 0x7B, 0x7B, 0x7F};
-    case FloatFormat::ue8m0:
-      break;
-  }
-  return {0, -126, 0, 0xFE, 0xFE, 0xFF};
+Shape shape_of(PtxType format) {
+  const auto [exponent, fraction] = fields_of(format);
+  const std::uint64_t sign = 1ull << (exponent + fraction), infinity = sign - (1ull << fraction);
+  Shape shape{fraction, 2 - (1 << (exponent - 1)), sign, infinity - 1, infinity, sign - 1};
+  if (format == PtxType::f64) shape.nan = 0xFFF8000000000000;
+  // e4m3 has numbers beside its one NaN, all bits set. Results of e5m2 are never infinite.
+  if (exponent == 4) shape.largest = shape.nan - 1;
+  if (exponent == 4 || fraction == 2) shape.infinity = shape.largest;
+  return shape;
 }
 
 /// Whether what is cut off, whose highest bit is `half` and the rest not 0 if `sticky`, rounds the
@@ -100,19 +103,43 @@ Parts parts_of(double value) {
           std::max(exponent, 1) - 1075};
 }
 
-std::uint64_t in_register(FloatFormat format, std::uint64_t bits) {
-  return format == FloatFormat::tf32 ? bits << 13 : bits;
+std::uint64_t in_register(PtxType format, std::uint64_t bits) {
+  return format == PtxType::tf32 ? bits << 13 : bits;
 }
 
 }  // namespace
 
-std::uint64_t encode(FloatFormat format, double value, const Conversion& how) {
+PtxType ptx_type(std::string_view part) {
+  const auto* const found = std::ranges::find(kTypes, part, &TypeFacts::name);
+  return found == std::end(kTypes) ? PtxType::none : static_cast<PtxType>(found - kTypes);
+}
+
+int bits_of(PtxType type) { return kTypes[static_cast<std::size_t>(type)].bits; }
+
+FloatFields fields_of(PtxType type) {
+  const TypeFacts& facts = kTypes[static_cast<std::size_t>(type)];
+  return {facts.exponent_bits, facts.fraction_bits};
+}
+
+bool is_signed(PtxType type) { return type >= PtxType::s8 && type <= PtxType::s64; }
+
+bool is_float(PtxType type) { return type >= PtxType::f16; }
+
+bool is_pair(PtxType type) {
+  return type == PtxType::f16x2 || type == PtxType::bf16x2 || type == PtxType::e4m3x2 ||
+         type == PtxType::e5m2x2;
+}
+
+std::uint64_t encode(PtxType format, double value, const Conversion& how) {
   const Shape shape = shape_of(format);
   if (how.flush_subnormals && std::abs(value) < 0x1p-126) value = std::copysign(0.0, value);
   if (how.saturate_to_one) value = value > 0 ? std::min(value, 1.0) : 0.0;
   if (std::isnan(value)) return in_register(format, shape.nan);
   if (how.relu && std::signbit(value)) return 0;
-  if (format == FloatFormat::ue8m0 && std::abs(value) <= 0x1p-127) return 0;
+  const bool is_nearest = how.rounding == Rounding::nearest_even && !how.saturate_finite;
+  if (format == PtxType::f32 && is_nearest && !how.flush_subnormals) {
+    return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  }
   const bool negative = std::signbit(value);
   std::uint64_t bits = 0;
   if (std::isinf(value)) {
@@ -121,27 +148,24 @@ std::uint64_t encode(FloatFormat format, double value, const Conversion& how) {
     const Parts parts = parts_of(value);
     bits = pack(shape, negative, parts.size, parts.exponent, how);
   }
-  if (how.flush_subnormals && format == FloatFormat::f32 && (bits & 0x7F800000) == 0) {
+  if (how.flush_subnormals && format == PtxType::f32 && (bits & 0x7F800000) == 0) {
     bits &= shape.sign;
   }
   return in_register(format, bits);
 }
 
-double decode(FloatFormat format, std::uint64_t bits) {
+double decode(PtxType format, std::uint64_t bits) {
   const Shape shape = shape_of(format);
-  if (format == FloatFormat::f64) return std::bit_cast<double>(bits);
-  if (format == FloatFormat::f32) {
+  if (format == PtxType::f64) return std::bit_cast<double>(bits);
+  if (format == PtxType::f32) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
   }
-  if (format == FloatFormat::tf32) {
+  if (format == PtxType::tf32) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits & 0xFFFFE000));
-  }
-  if (format == FloatFormat::ue8m0) {
-    return (bits & 0xFF) == 0xFF ? NAN : std::ldexp(1.0, static_cast<int>(bits & 0xFF) - 127);
   }
   const std::uint64_t size = bits & (shape.sign - 1);
   const double sign = (bits & shape.sign) != 0 ? -1.0 : 1.0;
-  if (format == FloatFormat::e5m2 && size == 0x7C) return sign * INFINITY;
+  if (shape.fraction_bits == 2 && size == 0x7C) return sign * INFINITY;
   if (size > shape.infinity) return std::copysign(NAN, sign);
   if (size == shape.infinity && shape.infinity != shape.largest) return sign * INFINITY;
   const std::uint64_t hidden = 1ull << shape.fraction_bits;
@@ -179,7 +203,7 @@ std::uint64_t encode_integer(double value, Rounding rounding, int bits, bool is_
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(whole));
 }
 
-std::uint64_t encode_from_integer(FloatFormat format, std::uint64_t value, bool is_signed,
+std::uint64_t encode_from_integer(PtxType format, std::uint64_t value, bool is_signed,
                                   const Conversion& how) {
   const bool negative = is_signed && static_cast<std::int64_t>(value) < 0;
   const std::uint64_t size = negative ? 0 - value : value;

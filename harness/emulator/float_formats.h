@@ -1,16 +1,58 @@
 #pragma once
 
-// Conversions between number formats, to the bit, as cvt does them.
+// The types of PTX, and conversions between number formats, to the bit, as cvt does them.
 
 #include <cstdint>
+#include <string_view>
 
 namespace assay::emulator {
 
+enum class PtxType : std::uint8_t {
+  none,
+  pred,
+  b8,
+  b16,
+  b32,
+  b64,
+  b128,
+  u8,
+  u16,
+  u32,
+  u64,
+  s8,
+  s16,
+  s32,
+  s64,
+  f16,
+  f16x2,
+  bf16,
+  bf16x2,
+  tf32,
+  f32,
+  f64,
+  e4m3x2,
+  e5m2x2,
+  e4m3,
+  e5m2,
+};
+/// "bf16x2" to PtxType::bf16x2; none for another word.
+PtxType ptx_type(std::string_view part);
+int bits_of(PtxType type);
+inline int bytes_of(PtxType type) { return bits_of(type) / 8; }
+bool is_signed(PtxType type);
+bool is_float(PtxType type);
+/// Two numbers in a register.
+bool is_pair(PtxType type);
+
+/// The fields of a float, beside its sign; of a pair those of each.
+struct FloatFields {
+  int exponent_bits = 0;
+  int fraction_bits = 0;
+};
+FloatFields fields_of(PtxType type);
+
 /// PTX's .rn .rz .rm .rp .rna (ties away from zero), and .rs never.
 enum class Rounding { nearest_even, to_zero, down, up, nearest_away };
-
-/// Floating-point formats that are converted to and from. f32 and tf32 take 32 bits of a register.
-enum class FloatFormat { f64, f32, tf32, f16, bf16, e4m3, e5m2, ue8m0 };
 
 /// What cvt may do beside rounding.
 struct Conversion {
@@ -22,11 +64,11 @@ struct Conversion {
 };
 
 /// The bits of `value` in `format`, in the low bits of the result. NaN becomes the format's one
-/// NaN. e4m3 and e5m2 always saturate, as PTX has it; ue8m0 takes .rz or .rp.
-std::uint64_t encode(FloatFormat format, double value, const Conversion& how = {});
+/// NaN. e4m3 and e5m2 always saturate, as PTX has it. A pair is taken for one of its numbers.
+std::uint64_t encode(PtxType format, double value, const Conversion& how = {});
 
 /// The number that the low bits are in `format`. tf32 ignores the low 13 of its 32 bits.
-double decode(FloatFormat format, std::uint64_t bits);
+double decode(PtxType format, std::uint64_t bits);
 
 /// f32 to f32: .rni .rzi .rmi .rpi of cvt, a number without fraction.
 double round_to_integral(double value, Rounding rounding);
@@ -36,7 +78,7 @@ double round_to_integral(double value, Rounding rounding);
 std::uint64_t encode_integer(double value, Rounding rounding, int bits, bool is_signed);
 
 /// cvt from a 64-bit integer to f64, f32, f16 or bf16, rounded once.
-std::uint64_t encode_from_integer(FloatFormat format, std::uint64_t value, bool is_signed,
+std::uint64_t encode_from_integer(PtxType format, std::uint64_t value, bool is_signed,
                                   const Conversion& how = {});
 
 }  // namespace assay::emulator

@@ -1,6 +1,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "emulator/float_arithmetic.h"
 #include "emulator/lane_loops.h"
@@ -24,6 +25,17 @@ struct Fma {
   }
 };
 
+/// A NaN gives way to a number; -0 is less than +0.
+template <bool kIsMax>
+struct Extreme {
+  template <class T>
+  T operator()(T a, T b) const {
+    if (a != a && b != b) return canonical(-std::numeric_limits<T>::quiet_NaN());
+    if (a != a || b != b) return a != a ? b : a;
+    return (a < b || (a == b && std::signbit(a))) == kIsMax ? b : a;
+  }
+};
+
 #if defined(__x86_64__)
 /// std::fma calls a function for each lane, ten times as slow, unless the compiler may use the
 /// instruction.
@@ -32,17 +44,12 @@ __attribute__((target("avx2,fma"))) void fma_lanes(Warp& warp, const Op& op, std
   std::memcpy(a.data(), warp.in(op.a), sizeof a);
   std::memcpy(b.data(), warp.in(op.b), sizeof b);
   std::memcpy(c.data(), warp.in(op.c), sizeof c);
-  const float nan = std::bit_cast<float>(0x7fffffffu);
-  for (std::size_t i = 0; i < 32; ++i) {
-    const float result = __builtin_fmaf(a[i], b[i], c[i]);
-    a[i] = result != result ? nan : result;
-  }
+  for (std::size_t i = 0; i < 32; ++i) a[i] = canonical(__builtin_fmaf(a[i], b[i], c[i]));
   if (lanes == ~0u) {
     std::memcpy(warp.at(op.out), a.data(), sizeof a);
     return;
   }
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int i = std::countr_zero(lanes);
+  for (const int i : Lanes(lanes)) {
     warp.at(op.out)[i] = std::bit_cast<std::uint32_t>(a[static_cast<std::size_t>(i)]);
   }
 }
@@ -55,142 +62,74 @@ Handler fma_handler() {
 Handler fma_handler() { return ternary<float, float, float, float, Fma>; }
 #endif
 
-FloatMode mode_of(const Op& op) { return {op.rounding, op.is_ftz, op.is_saturated}; }
-
-// With all modifiers, one lane after the other. op.bytes: .NaN (1), .xorsign (2).
-
-float min_max(const Op& op, float a, float b, bool is_max) {
-  return min_max_f32(a, b, {is_max, (op.bytes & 1) != 0, op.is_ftz, (op.bytes & 2) != 0});
-}
-float flushed(const Op& op, float a) {
-  return op.is_ftz && std::fabs(a) < 0x1p-126f ? std::copysign(0.0f, a) : a;
-}
-
-template <class F>
+/// With all modifiers, one lane after the other; f16, bf16 and pairs, too. op.mode is the
+/// FloatOperation; op.bytes: .NaN (1), .xorsign (2), .relu (4).
 void modified_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const FloatMode mode{.type = op.type,
+                       .rounding = op.rounding,
+                       .flush_subnormals = op.is_ftz,
+                       .saturate = op.is_saturated,
+                       .relu = (op.bytes & 4) != 0,
+                       .propagate_nan = (op.bytes & 1) != 0,
+                       .xor_sign = (op.bytes & 2) != 0};
   const auto value = [&](std::int32_t slot, int lane) {
-    return slot == kNoSlot ? 0.0f : std::bit_cast<float>(warp.in(slot)[lane]);
+    return slot == kNoSlot ? 0u : warp.in(slot)[lane];
   };
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int i = std::countr_zero(lanes);
-    const float result = F()(op, value(op.a, i), value(op.b, i), value(op.c, i));
-    warp.at(op.out)[i] = std::bit_cast<std::uint32_t>(result);
-  }
-}
-
-void approximate_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int i = std::countr_zero(lanes);
-    const auto a = std::bit_cast<float>(warp.in(op.a)[i]);
-    warp.at(op.out)[i] = std::bit_cast<std::uint32_t>(
-        approximate_f32(static_cast<Approximation>(op.mode), a, op.is_ftz));
+  const auto operation = static_cast<FloatOperation>(op.mode);
+  for (const int i : Lanes(lanes)) {
+    warp.at(op.out)[i] = compute(operation, mode, value(op.a, i), value(op.b, i), value(op.c, i));
   }
 }
 
 void approximate_wide(Warp& warp, const Op& op, std::uint32_t lanes) {
   const auto* const a = lanes_in<double>(warp, op.a);
   auto* const out = lanes_out<double>(warp, op.out);
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int i = std::countr_zero(lanes);
+  for (const int i : Lanes(lanes)) {
     out[i] = std::bit_cast<std::uint64_t>(
-        approximate_f64(static_cast<Approximation>(op.mode), std::bit_cast<double>(a[i])));
+        approximate_f64(static_cast<FloatOperation>(op.mode), std::bit_cast<double>(a[i])));
   }
 }
 
-/// f16, bf16 and pairs: op.mode is the HalfOperation, op.bytes the flags.
-void half_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const bool is_pair = op.type == PtxType::f16x2 || op.type == PtxType::bf16x2;
-  HalfMode mode;
-  mode.format =
-      op.type == PtxType::f16 || op.type == PtxType::f16x2 ? FloatFormat::f16 : FloatFormat::bf16;
-  mode.flush_subnormals = op.is_ftz;
-  mode.saturate = op.is_saturated;
-  mode.propagate_nan = (op.bytes & 1) != 0;
-  mode.xor_sign = (op.bytes & 2) != 0;
-  mode.relu = (op.bytes & 4) != 0;
-  const auto operation = static_cast<HalfOperation>(op.mode);
-  const auto value = [&](std::int32_t slot, int lane) {
-    return slot == kNoSlot ? 0u : warp.in(slot)[lane];
-  };
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int i = std::countr_zero(lanes);
-    const std::uint32_t a = value(op.a, i), b = value(op.b, i), c = value(op.c, i);
-    warp.at(op.out)[i] = is_pair
-                             ? half_pair(operation, mode, a, b, c)
-                             : half(operation, mode, static_cast<std::uint16_t>(a),
-                                    static_cast<std::uint16_t>(b), static_cast<std::uint16_t>(c));
-  }
-}
-
-Rounding rounding_of(const Form& form) {
-  return form.has("rz")   ? Rounding::to_zero
-         : form.has("rm") ? Rounding::down
-         : form.has("rp") ? Rounding::up
-                          : Rounding::nearest_even;
-}
-
-void decode_half(Form& form, std::string_view name) {
-  static const std::map<std::string_view, HalfOperation> kOperations{
-      {"add", HalfOperation::add},  {"sub", HalfOperation::sub}, {"mul", HalfOperation::mul},
-      {"fma", HalfOperation::fma},  {"min", HalfOperation::min}, {"max", HalfOperation::max},
-      {"neg", HalfOperation::neg},  {"abs", HalfOperation::abs}, {"ex2", HalfOperation::ex2},
-      {"tanh", HalfOperation::tanh}};
-  const auto found = kOperations.find(name);
-  if (found == kOperations.end()) throw UnknownForm();
-  form.op.mode = static_cast<std::uint32_t>(found->second);
-  form.op.bytes =
-      (form.has("NaN") ? 1u : 0u) | (form.has("xorsign") ? 2u : 0u) | (form.has("relu") ? 4u : 0u);
-  form.op.run = half_lanes;
-}
-
-/// An operation: rounded to nearest in both formats, and of f32 with all modifiers. Null: none.
+/// An operation, and how it is done rounded to nearest without modifiers: null: as with modifiers.
 struct FloatForm {
-  Handler f32, f64, modified;
+  FloatOperation operation;
+  std::size_t num_operands;
+  Handler f32 = nullptr, f64 = nullptr;
 };
 
 template <class F>
-constexpr Handler modified(F) {
-  return modified_lanes<F>;
+FloatForm one(FloatOperation operation, F) {
+  return {operation, 1, unary<float, float, F>, unary<double, double, F>};
 }
-template <class F, class M>
-FloatForm one(F, M) {
-  return {unary<float, float, F>, unary<double, double, F>, modified_lanes<M>};
-}
-template <class F, class M>
-FloatForm two(F, M) {
-  return {binary<float, float, float, F>, binary<double, double, double, F>, modified_lanes<M>};
+template <class F>
+FloatForm two(FloatOperation operation, F) {
+  return {operation, 2, binary<float, float, float, F>, binary<double, double, double, F>};
 }
 
 const FloatForm* find_float_form(std::string_view name) {
-  using O = const Op&;
-  using F = float;
-  static const FloatForm kFma{
-      fma_handler(), ternary<double, double, double, double, Fma>,
-      modified([](O op, F a, F b, F c) { return fma_f32(a, b, c, mode_of(op)); })};
+  using Of = FloatOperation;
+  static const FloatForm kFma{Of::fma, 3, fma_handler(),
+                              ternary<double, double, double, double, Fma>};
   static const std::map<std::string_view, FloatForm> kForms{
-      {"add", two([](auto a, auto b) { return canonical(a + b); },
-                  [](O op, F a, F b, F) { return add_f32(a, b, mode_of(op)); })},
-      {"sub", two([](auto a, auto b) { return canonical(a - b); },
-                  [](O op, F a, F b, F) { return add_f32(a, -b, mode_of(op)); })},
-      {"mul", two([](auto a, auto b) { return canonical(a * b); },
-                  [](O op, F a, F b, F) { return multiply_f32(a, b, mode_of(op)); })},
-      {"div", two([](auto a, auto b) { return canonical(a / b); },
-                  [](O op, F a, F b, F) { return divide_f32(a, b, mode_of(op)); })},
+      {"add", two(Of::add, [](auto a, auto b) { return canonical(a + b); })},
+      {"sub", two(Of::sub, [](auto a, auto b) { return canonical(a - b); })},
+      {"mul", two(Of::mul, [](auto a, auto b) { return canonical(a * b); })},
+      {"div", two(Of::div, [](auto a, auto b) { return canonical(a / b); })},
+      {"min", two(Of::min, Extreme<false>())},
+      {"max", two(Of::max, Extreme<true>())},
+      {"copysign", two(Of::copysign, [](auto sign, auto a) { return std::copysign(a, sign); })},
       {"fma", kFma},
       {"mad", kFma},
-      {"sqrt", one([](auto a) { return canonical(std::sqrt(a)); },
-                   [](O op, F a, F, F) { return sqrt_f32(a, mode_of(op)); })},
-      {"rcp", one([](auto a) { return canonical(decltype(a){1} / a); },
-                  [](O op, F a, F, F) { return reciprocal_f32(a, mode_of(op)); })},
-      {"neg", one([](auto a) { return -a; }, [](O op, F a, F, F) { return -flushed(op, a); })},
-      {"abs", one([](auto a) { return std::fabs(a); },
-                  [](O op, F a, F, F) { return std::fabs(flushed(op, a)); })},
-      {"min", two([](auto a, auto b) { return min_max_f64(a, b, false); },
-                  [](O op, F a, F b, F) { return min_max(op, a, b, false); })},
-      {"max", two([](auto a, auto b) { return min_max_f64(a, b, true); },
-                  [](O op, F a, F b, F) { return min_max(op, a, b, true); })},
-      {"copysign", two([](auto sign, auto a) { return std::copysign(a, sign); },
-                       [](O, F sign, F a, F) { return std::copysign(a, sign); })},
+      {"sqrt", one(Of::sqrt, [](auto a) { return canonical(std::sqrt(a)); })},
+      {"rcp", one(Of::rcp, [](auto a) { return canonical(decltype(a){1} / a); })},
+      {"neg", one(Of::neg, [](auto a) { return -a; })},
+      {"abs", one(Of::abs, [](auto a) { return std::fabs(a); })},
+      {"ex2", {Of::ex2, 1}},
+      {"lg2", {Of::lg2, 1}},
+      {"sin", {Of::sin, 1}},
+      {"cos", {Of::cos, 1}},
+      {"tanh", {Of::tanh, 1}},
+      {"rsqrt", {Of::rsqrt, 1}},
   };
   const auto found = kForms.find(name);
   return found == kForms.end() ? nullptr : &found->second;
@@ -201,49 +140,31 @@ const FloatForm* find_float_form(std::string_view name) {
 void decode_float(Form& form) {
   form.allow({"rn", "rz", "rm", "rp", "ftz", "sat", "approx", "full", "NaN", "xorsign", "abs",
               "relu", "noftz"});
-  const std::string_view name = form.parts[0];
-  const PtxType type = form.type();
+  const FloatForm* const found = find_float_form(form.parts[0]);
+  if (found == nullptr || form.num_operands() != found->num_operands + 1) throw UnknownForm();
   Op& op = form.op;
-  op.type = type;
-  op.out = form.out(0, type);
-  op.a = form.in(1, type);
-  if (form.num_operands() > 2) op.b = form.in(2, type);
-  if (form.num_operands() > 3) op.c = form.in(3, type);
-  const bool wants_two = name == "add" || name == "sub" || name == "mul" || name == "div" ||
-                         name == "min" || name == "max" || name == "copysign";
-  const bool wants_three = name == "fma" || name == "mad";
-  if (form.num_operands() != (wants_three ? 4u : wants_two ? 3u : 2u)) throw UnknownForm();
-  op.rounding = rounding_of(form);
+  op.type = form.type();
+  form.take(std::string_view("tttt").substr(0, form.num_operands()), op.type);
+  op.mode = static_cast<std::uint32_t>(found->operation);
+  op.rounding = form.rounding();
   op.is_ftz = form.has("ftz");
   op.is_saturated = form.has("sat");
-  if (type != PtxType::f32 && type != PtxType::f64) return decode_half(form, name);
-  static const std::map<std::string_view, Approximation> kApproximations{
-      {"ex2", Approximation::ex2}, {"lg2", Approximation::lg2},   {"sin", Approximation::sin},
-      {"cos", Approximation::cos}, {"tanh", Approximation::tanh}, {"rsqrt", Approximation::rsqrt},
-      {"rcp", Approximation::rcp}, {"sqrt", Approximation::sqrt}};
-  const auto approximation = kApproximations.find(name);
-  if (approximation != kApproximations.end() &&
-      (form.has("approx") || (name != "rcp" && name != "sqrt"))) {
-    op.mode = static_cast<std::uint32_t>(approximation->second);
-    op.run = type == PtxType::f32 ? approximate_lanes : approximate_wide;
+  op.bytes =
+      (form.has("NaN") ? 1u : 0u) | (form.has("xorsign") ? 2u : 0u) | (form.has("relu") ? 4u : 0u);
+  const bool is_nearest = op.rounding == Rounding::nearest_even, approximates = form.has("approx");
+  if (op.type == PtxType::f64) {
+    op.run = approximates ? approximate_wide : found->f64;
+    const bool can_approximate =
+        found->operation == FloatOperation::rcp || found->operation == FloatOperation::rsqrt;
+    if (!is_nearest || op.run == nullptr || (approximates && !can_approximate)) throw UnknownForm();
     return;
   }
-  const FloatForm* const found = find_float_form(name);
-  if (found == nullptr) throw UnknownForm();
-  op.bytes = (form.has("NaN") ? 1u : 0u) | (form.has("xorsign") ? 2u : 0u);
-  const bool is_nearest = op.rounding == Rounding::nearest_even;
-  if (type == PtxType::f64) {
-    if (!is_nearest) throw UnknownForm();
-    op.run = found->f64;
-  } else if (name == "div" && form.has("approx")) {
-    op.run = modified([](const Op& of, float a, float b, float) {
-      return approximate_divide_f32(a, b, of.is_ftz, false);
-    });
-  } else {
-    const bool is_modified = !is_nearest || op.is_ftz || op.is_saturated || name == "min" ||
-                             name == "max" || form.has("approx");
-    op.run = is_modified ? found->modified : found->f32;
+  if (found->operation == FloatOperation::div && approximates) {
+    op.mode = static_cast<std::uint32_t>(FloatOperation::div_approx);
   }
+  const bool is_plain = op.type == PtxType::f32 && is_nearest && !op.is_ftz && !op.is_saturated &&
+                        op.bytes == 0 && !approximates;
+  op.run = is_plain && found->f32 != nullptr ? found->f32 : modified_lanes;
 }
 
 }  // namespace assay::emulator

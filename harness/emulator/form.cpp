@@ -7,33 +7,6 @@
 
 namespace assay::emulator {
 
-namespace {
-
-struct TypeName {
-  std::string_view name;
-  int bits;
-};
-/// By PtxType.
-constexpr TypeName kTypes[] = {
-    {"", 0},        {"pred", 1},  {"b8", 8},   {"b16", 16}, {"b32", 32},    {"b64", 64},
-    {"b128", 128},  {"u8", 8},    {"u16", 16}, {"u32", 32}, {"u64", 64},    {"s8", 8},
-    {"s16", 16},    {"s32", 32},  {"s64", 64}, {"f16", 16}, {"f16x2", 32},  {"bf16", 16},
-    {"bf16x2", 32}, {"tf32", 32}, {"f32", 32}, {"f64", 64}, {"e4m3x2", 16}, {"e5m2x2", 16},
-    {"e4m3", 8},    {"e5m2", 8}};
-
-}  // namespace
-
-PtxType ptx_type(std::string_view part) {
-  const auto* const found = std::ranges::find(kTypes, part, &TypeName::name);
-  return found == std::end(kTypes) ? PtxType::none : static_cast<PtxType>(found - kTypes);
-}
-
-int bits_of(PtxType type) { return kTypes[static_cast<std::size_t>(type)].bits; }
-
-bool is_signed(PtxType type) { return type >= PtxType::s8 && type <= PtxType::s64; }
-
-bool is_float(PtxType type) { return type >= PtxType::f16; }
-
 Form::Form(const PtxInstruction& instruction, Op& op_of) : text(instruction), op(op_of) {
   const std::string_view opcode = instruction.opcode;
   for (std::size_t begin = 0; begin <= opcode.size();) {
@@ -48,6 +21,14 @@ Form::Form(const PtxInstruction& instruction, Op& op_of) : text(instruction), op
 
 bool Form::has(std::string_view part) const {
   return std::find(parts.begin() + 1, parts.end(), part) != parts.end();
+}
+
+Rounding Form::rounding() const {
+  return has("rz") || has("rzi")   ? Rounding::to_zero
+         : has("rm") || has("rmi") ? Rounding::down
+         : has("rp") || has("rpi") ? Rounding::up
+         : has("rna")              ? Rounding::nearest_away
+                                   : Rounding::nearest_even;
 }
 
 const PtxOperand& Form::operand(std::size_t index) const {
@@ -71,6 +52,34 @@ void Form::address(const PtxOperand& operand_of) {
   op.offset = found.offset;
   op.is_narrow = found.is_narrow;
   op.to_window = found.window;
+}
+
+void Form::take(std::string_view letters, PtxType type_of) {
+  static const std::map<PtxType, PtxType> kWider{{PtxType::s16, PtxType::s32},
+                                                 {PtxType::u16, PtxType::u32},
+                                                 {PtxType::s32, PtxType::s64},
+                                                 {PtxType::u32, PtxType::u64}};
+  std::int32_t* const slots[] = {&op.out, &op.a, &op.b, &op.c, &op.d};
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    const PtxOperand& from = operand(i);
+    PtxType type_here = type_of;
+    if (letters[i] == 'u') type_here = PtxType::u32;
+    if (letters[i] == 'x') type_here = PtxType::u64;
+    if (letters[i] == 'p') type_here = PtxType::pred;
+    if (letters[i] == 'w') {
+      const auto wider = kWider.find(type_of);
+      type_here = wider == kWider.end() ? throw UnknownForm() : wider->second;
+    }
+    if (i > 0) {
+      *slots[i] = in(from, type_here);
+      if (letters[i] == 'p') (i == 2 ? op.is_second_negated : op.is_negated) = from.is_negated;
+    } else if (from.kind == PtxOperand::Kind::pair) {
+      op.out = out(from.parts[0], type_here);
+      op.target = out(from.parts[1], PtxType::pred);
+    } else {
+      op.out = out(from, type_here);
+    }
+  }
 }
 
 void Form::allow(std::initializer_list<std::string_view> known) const {

@@ -205,8 +205,7 @@ void add_with_carry(Warp& warp, const Op& op, std::uint32_t lanes) {
   const auto *const a = lanes_in<T>(warp, op.a), *const b = lanes_in<T>(warp, op.b);
   const auto* const c = kTerm == CarryTerm::none ? b : lanes_in<T>(warp, op.c);
   auto* const out = lanes_out<T>(warp, op.out);
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int i = std::countr_zero(lanes);
+  for (const int i : Lanes(lanes)) {
     const U bit = 1u << i;
     const bool carry = (op.mode & kReads) != 0 && (warp.carry & bit) != 0;
     const T first = kTerm == CarryTerm::none  ? a[i]
@@ -397,23 +396,8 @@ void decode_predicate_logic(Form& form) {
   if (table == kTables.end()) throw UnknownForm();
   Op& op = form.op;
   op.mode = table->second;
-  op.out = form.out(0, PtxType::pred);
-  op.a = form.in(1, PtxType::pred);
-  op.is_negated = form.operand(1).is_negated;
-  if (form.num_operands() > 2) {
-    op.b = form.in(2, PtxType::pred);
-    op.is_second_negated = form.operand(2).is_negated;
-  }
+  form.take(form.num_operands() > 2 ? "ppp" : "pp", PtxType::pred);
   op.run = predicate_logic;
-}
-
-PtxType widened(PtxType type) {
-  static const std::map<PtxType, PtxType> kWider{{PtxType::s16, PtxType::s32},
-                                                 {PtxType::u16, PtxType::u32},
-                                                 {PtxType::s32, PtxType::s64},
-                                                 {PtxType::u32, PtxType::u64}};
-  const auto found = kWider.find(type);
-  return found == kWider.end() ? throw UnknownForm() : found->second;
 }
 
 }  // namespace
@@ -430,12 +414,7 @@ void decode_integer(Form& form) {
   if (found == nullptr) found = find_integer_form(form.text.opcode);
   if (found == nullptr) throw UnknownForm();
   Op& op = form.op;
-  std::int32_t* const slots[] = {&op.out, &op.a, &op.b, &op.c, &op.d};
-  for (std::size_t i = 0; i < found->operands.size(); ++i) {
-    const char kind = found->operands[i];
-    const PtxType type_of = kind == 'u' ? PtxType::u32 : kind == 'w' ? widened(type) : type;
-    *slots[i] = i == 0 ? form.out(i, type_of) : form.in(i, type_of);
-  }
+  form.take(found->operands, type);
   op.mode = found->mode;
   if (name == "lop3") op.mode = form.number(4);
   op.run = found->handler(type);

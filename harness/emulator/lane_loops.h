@@ -38,7 +38,7 @@ void ternary(Warp& warp, const Op& op, std::uint32_t lanes) {
 
 /// f of a value of the C++ type that a type of integers or bits is.
 template <class F>
-Handler for_integer(PtxType type, F f) {
+auto for_integer(PtxType type, F f) {
   switch (type) {
     case PtxType::u16:
     case PtxType::b16:

@@ -1,8 +1,9 @@
 #include <array>
+#include <cstdio>
 
 #include "emulator/addressing.h"
 #include "emulator/lane_loops.h"
-#include "emulator/tensor_warp.h"
+#include "emulator/tensor_fragments.h"
 
 // ldmatrix, stmatrix, movmatrix and mma.sync: a warp's lanes together.
 
@@ -29,53 +30,45 @@ std::byte* row_of(Warp& warp, const Op& op, std::size_t row, Access access) {
   return resolve(warp, op.window, lane, address_of(warp, op, lane), 16, access, 16);
 }
 
-void load_matrix(Warp& warp, const Op& op, std::uint32_t lanes) {
+void load_matrices(Warp& warp, const Op& op, std::uint32_t lanes) {
   if (!check_whole(warp, lanes)) return;
-  std::array<MatrixRow, 32> rows{};
-  const std::size_t count = op.list.size();
-  for (std::size_t row = 0; row < count * 8; ++row) {
+  std::array<Matrix8, 4> matrices{};
+  for (std::size_t row = 0; row < op.list.size() * 8; ++row) {
     const std::byte* const from = row_of(warp, op, row, Access::read);
-    if (from != nullptr) std::memcpy(rows[row].data(), from, 16);
+    if (from != nullptr) std::memcpy(&matrices[row / 8][row % 8], from, 16);
   }
-  std::array<WarpWords, 4> matrices;
-  load_matrices(std::span(rows).first(count * 8), op.mode != 0, std::span(matrices).first(count));
-  for (std::size_t i = 0; i < count; ++i) put_words(warp, op.list[i], matrices[i]);
+  for (std::size_t i = 0; i < op.list.size(); ++i) {
+    put_words(warp, op.list[i], load_matrix(matrices[i], op.mode != 0));
+  }
 }
 
-void store_matrix(Warp& warp, const Op& op, std::uint32_t lanes) {
+void store_matrices(Warp& warp, const Op& op, std::uint32_t lanes) {
   if (!check_whole(warp, lanes)) return;
-  const std::size_t count = op.list.size();
-  std::array<WarpWords, 4> matrices;
-  for (std::size_t i = 0; i < count; ++i) matrices[i] = words(warp, op.list[i]);
-  std::array<MatrixRow, 32> rows{};
-  store_matrices(std::span(matrices).first(count), op.mode != 0, std::span(rows).first(count * 8));
   warp.progress();
-  for (std::size_t row = 0; row < count * 8; ++row) {
-    std::byte* const to = row_of(warp, op, row, Access::write);
-    if (to != nullptr) std::memcpy(to, rows[row].data(), 16);
+  for (std::size_t i = 0; i < op.list.size(); ++i) {
+    const Matrix8 rows = store_matrix(words(warp, op.list[i]), op.mode != 0);
+    for (std::size_t row = 0; row < 8; ++row) {
+      std::byte* const to = row_of(warp, op, i * 8 + row, Access::write);
+      if (to != nullptr) std::memcpy(to, &rows[row], 16);
+    }
   }
 }
 
 void transpose(Warp& warp, const Op& op, std::uint32_t lanes) {
-  if (check_whole(warp, lanes)) put_words(warp, op.out, transpose_matrix(words(warp, op.a)));
+  if (check_whole(warp, lanes)) {
+    put_words(warp, op.out, load_matrix(store_matrix(words(warp, op.a), false), true));
+  }
 }
 
-// mma: op.list is d, op.more is a, b, c one after the other; op.mode: the index of its types.
-ProductTypes types_of(const Op& op) {
-  return {static_cast<Factor>(op.mode & 15), static_cast<Factor>(op.mode >> 4 & 15),
-          static_cast<SumType>(op.mode >> 8 & 15), op.is_saturated};
-}
-
+// mma: op.list is d, op.more is a, b, c one after the other.
 void multiply_matrices(Warp& warp, const Op& op, std::uint32_t lanes) {
   if (!check_whole(warp, lanes)) return;
-  const ProductTypes types = types_of(op);
   std::vector<WarpWords> in;
   for (const std::int32_t slot : op.more) in.push_back(words(warp, slot));
   const std::size_t num_d = op.list.size(), num_a = (in.size() - num_d) / 3 * 2;
-  std::array<WarpWords, 4> d;
-  const std::span<const WarpWords> all(in);
-  warp_multiply(types, static_cast<int>(op.bytes), all.first(num_a), all.subspan(num_a, num_a / 2),
-                all.last(num_d), std::span(d).first(num_d));
+  const std::span<WarpWords> all(in), d = all.last(num_d);
+  const FragmentProduct product = product_of(op);
+  warp_multiply(product.types, product.k, all.first(num_a), all.subspan(num_a, num_a / 2), d);
   for (std::size_t i = 0; i < num_d; ++i) put_words(warp, op.list[i], d[i]);
 }
 
@@ -83,23 +76,11 @@ void decode_mma(Form& form) {
   Op& op = form.op;
   form.allow(
       {"sync", "aligned", "row", "col", "satfinite", "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"});
-  if (form.types.size() != 4 && form.parts.size() < 9) throw UnknownForm();
-  std::vector<std::string_view> types;
-  int k = 0;
-  for (auto part = form.parts.begin() + 1; part != form.parts.end(); ++part) {
-    if (ptx_type(*part) != PtxType::none) types.push_back(*part);
-    if (part->starts_with("m16n8k")) k = std::stoi(std::string(part->substr(6)));
-  }
-  if (types.size() != 4 || k == 0 || types[0] != types[3]) throw UnknownForm();
-  const auto a = parse_factor(types[1]), b = parse_factor(types[2]);
-  const auto sum = parse_sum_type(types[0]);
-  if (!a || !b || !sum) throw UnknownForm();
-  op.mode = static_cast<std::uint32_t>(*a) | static_cast<std::uint32_t>(*b) << 4 |
-            static_cast<std::uint32_t>(*sum) << 8;
-  op.is_saturated = form.has("satfinite");
-  op.bytes = static_cast<std::uint32_t>(k);
-  const std::size_t num_a = static_cast<std::size_t>(k * factor_bytes(*a)) / 8;
-  const std::size_t num_d = *sum == SumType::f16 ? 2 : 4;
+  if (form.types.size() != 4 || form.types[0] != form.types[3]) throw UnknownForm();
+  decode_product(form);
+  const FragmentProduct product = product_of(op);
+  const auto num_a = static_cast<std::size_t>(product.k * bytes_of(product.types.a)) / 8;
+  const std::size_t num_d = product.types.sum == PtxType::f16 ? 2 : 4;
   const std::size_t expected[] = {num_d, num_a, num_a / 2, num_d};
   for (std::size_t i = 0; i < 4; ++i) {
     const std::span<const PtxOperand> parts = Form::elements(form.operand(i));
@@ -117,6 +98,32 @@ void decode_mma(Form& form) {
 
 }  // namespace
 
+void decode_product(Form& form) {
+  Op& op = form.op;
+  int k = 0;
+  for (const std::string_view part : form.parts) {
+    if (!part.starts_with("m16n") && !part.starts_with("m64n")) continue;
+    if (std::sscanf(std::string(part).c_str() + 4, "%uk%d", &op.bytes, &k) != 2) {
+      throw UnknownForm();
+    }
+  }
+  op.type = form.types[0];
+  op.from = form.types[1];
+  op.mode = static_cast<std::uint32_t>(form.types[2]) | static_cast<std::uint32_t>(k) << 8;
+  op.is_saturated = form.has("satfinite");
+  const FragmentProduct product = product_of(op);
+  if (!is_known(product.types) || product.k <= 0 || product.columns < 8 || product.columns > 256 ||
+      product.columns % 8 != 0) {
+    throw UnknownForm();
+  }
+}
+
+FragmentProduct product_of(const Op& op) {
+  return {{op.from, static_cast<PtxType>(op.mode & 255), op.type, op.is_saturated},
+          static_cast<int>(op.mode >> 8),
+          static_cast<int>(op.bytes)};
+}
+
 void decode_matrix(Form& form) {
   Op& op = form.op;
   const std::string_view name = form.parts[0];
@@ -124,8 +131,7 @@ void decode_matrix(Form& form) {
   if (name == "mma") return decode_mma(form);
   if (name == "movmatrix") {
     form.allow({"sync", "aligned", "m8n8", "trans"});
-    op.out = form.out(0, PtxType::b32);
-    op.a = form.in(1, PtxType::b32);
+    form.take("uu", PtxType::b32);
     op.run = transpose;
     return;
   }
@@ -137,10 +143,9 @@ void decode_matrix(Form& form) {
   op.mode = form.has("trans") ? 1 : 0;
   for (const PtxOperand& part : Form::elements(form.operand(is_load ? 0 : 1))) {
     op.list.push_back(is_load ? form.out(part, PtxType::b32) : form.in(part, PtxType::b32));
-    if (op.list.back() == kNoSlot) throw UnknownForm();
   }
   if (op.list.size() != (form.has("x1") ? 1u : form.has("x2") ? 2u : 4u)) throw UnknownForm();
-  op.run = is_load ? load_matrix : store_matrix;
+  op.run = is_load ? load_matrices : store_matrices;
 }
 
 }  // namespace assay::emulator

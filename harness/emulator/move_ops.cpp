@@ -25,29 +25,21 @@ void set_constant_predicate(Warp& warp, const Op& op, std::uint32_t lanes) {
 /// {a, b} into one, the first lowest. op.bytes: of each part.
 void pack(Warp& warp, const Op& op, std::uint32_t lanes) {
   const std::uint32_t bits = op.bytes * 8;
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int i = std::countr_zero(lanes);
+  for (const int i : Lanes(lanes)) {
     std::uint64_t value = 0;
     for (std::size_t part = 0; part < op.list.size(); ++part) {
       const std::uint64_t bits_of_part = warp.in(op.list[part])[i];
       value |= (bits_of_part & ((std::uint64_t{1} << bits) - 1)) << (bits * part);
     }
-    if (bits * op.list.size() == 64) {
-      lanes_out<std::uint64_t>(warp, op.out)[i] = value;
-    } else {
-      warp.at(op.out)[i] = static_cast<std::uint32_t>(value);
-    }
+    warp.put(op.out, i, bits * op.list.size() == 64, value);
   }
 }
 
 void unpack(Warp& warp, const Op& op, std::uint32_t lanes) {
   const std::uint32_t bits = op.bytes * 8;
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int i = std::countr_zero(lanes);
-    const std::uint64_t value =
-        bits * op.list.size() == 64 ? lanes_in<std::uint64_t>(warp, op.a)[i] : warp.in(op.a)[i];
+  for (const int i : Lanes(lanes)) {
+    const std::uint64_t value = warp.get(op.a, i, bits * op.list.size() == 64);
     for (std::size_t part = 0; part < op.list.size(); ++part) {
-      if (op.list[part] == kNoSlot) continue;
       warp.at(op.list[part])[i] =
           static_cast<std::uint32_t>(value >> (bits * part) & ((std::uint64_t{1} << bits) - 1));
     }
@@ -201,18 +193,14 @@ void decode_move(Form& form) {
     op.mask = form.has("to") ? 0 - base_of(op.window) : base_of(op.window);
     op.run = convert_address;
   } else if (name == "isspacep") {
-    op.out = form.out(0, PtxType::pred);
-    op.a = form.in(1, PtxType::u64);
+    form.take("px", type);
     op.run = is_in_window;
   } else if (name == "mapa") {
     form.allow({"shared::cluster"});
-    op.out = form.out(0, type);
-    op.a = form.in(1, type);
-    op.b = form.in(2, PtxType::u32);
+    form.take("ttu", type);
     op.run = bits_of(type) == 64 ? map_address<std::uint64_t> : map_address<std::uint32_t>;
   } else {  // getctarank
-    op.out = form.out(0, PtxType::u32);
-    op.a = form.in(1, type);
+    form.take("ut", type);
     op.run = bits_of(type) == 64 ? get_rank<std::uint64_t> : get_rank<std::uint32_t>;
   }
 }

@@ -26,39 +26,6 @@ using Handler = void (*)(Warp&, const Op&, std::uint32_t lanes);
 /// Likewise; false: the lanes must wait, and ask again.
 using Waiter = bool (*)(Warp&, Fragment&, const Op&, std::uint32_t lanes);
 
-enum class PtxType : std::uint8_t {
-  none,
-  pred,
-  b8,
-  b16,
-  b32,
-  b64,
-  b128,
-  u8,
-  u16,
-  u32,
-  u64,
-  s8,
-  s16,
-  s32,
-  s64,
-  f16,
-  f16x2,
-  bf16,
-  bf16x2,
-  tf32,
-  f32,
-  f64,
-  e4m3x2,
-  e5m2x2,
-  e4m3,
-  e5m2,
-};
-PtxType ptx_type(std::string_view part);
-int bits_of(PtxType type);
-bool is_signed(PtxType type);
-bool is_float(PtxType type);
-
 /// What an instruction does with the flow of control.
 enum class Control : std::uint8_t { none, branch, table, exit, meet, wait };
 

@@ -7,54 +7,21 @@
 #include <cstring>
 #include <utility>
 
-#include "emulator/float_formats.h"
-
 namespace assay::emulator {
 
 namespace {
 
-constexpr std::array kFactors{std::pair{"f16", Factor::f16},   std::pair{"bf16", Factor::bf16},
-                              std::pair{"tf32", Factor::tf32}, std::pair{"e4m3", Factor::e4m3},
-                              std::pair{"e5m2", Factor::e5m2}, std::pair{"s8", Factor::s8},
-                              std::pair{"u8", Factor::u8}};
-constexpr std::array kSums{std::pair{"f32", SumType::f32}, std::pair{"f16", SumType::f16},
-                           std::pair{"s32", SumType::s32}};
-
 /// The exponent of a zero: it never decides how a sum is aligned.
 constexpr std::int32_t kZeroExponent = -5000;
-
-struct FormatBits {
-  int exponent = 0;
-  int fraction = 0;
-  bool has_infinity = true;
-};
-
-FormatBits bits_of(Factor factor) {
-  switch (factor) {
-    case Factor::f16:
-      return {5, 10};
-    case Factor::bf16:
-      return {8, 7};
-    case Factor::tf32:
-      return {8, 10};
-    case Factor::e4m3:
-      return {4, 3, false};
-    case Factor::e5m2:
-      return {5, 2};
-    case Factor::s8:
-    case Factor::u8:
-      break;
-  }
-  return {};
-}
 
 struct Term {
   float significand;  // +-[1, 2), or less of a subnormal
   std::int32_t exponent;
 };
 
-/// A finite number of so many bits.
-Term term_of(std::uint32_t bits, int exponent_bits, int fraction_bits) {
+/// A finite number.
+Term term_of(std::uint32_t bits, const FloatFields& fields) {
+  const auto [exponent_bits, fraction_bits] = fields;
   const std::uint32_t size = bits & ((1u << (exponent_bits + fraction_bits)) - 1);
   const std::uint32_t exponent = size >> fraction_bits;
   const std::uint32_t fraction = (size & ((1u << fraction_bits) - 1)) << (23 - fraction_bits);
@@ -65,55 +32,44 @@ Term term_of(std::uint32_t bits, int exponent_bits, int fraction_bits) {
   return {normal - (sign != 0 ? -1.0f : 1.0f), fraction == 0 ? kZeroExponent : 1 - bias};
 }
 
-bool is_finite(std::uint32_t bits, const FormatBits& format) {
-  const std::uint32_t size = bits & ((1u << (format.exponent + format.fraction)) - 1);
-  const std::uint32_t infinity = ((1u << format.exponent) - 1) << format.fraction;
-  // e4m3 has one NaN, all bits set, and numbers beside it.
-  return format.has_infinity ? size < infinity : size != (infinity | ((1u << format.fraction) - 1));
-}
-
 }  // namespace
 
-std::optional<Factor> parse_factor(std::string_view text) {
-  for (const auto& [name, factor] : kFactors) {
-    if (text == name) return factor;
-  }
-  return std::nullopt;
+bool is_known(const ProductTypes& types) {
+  const auto is_factor = [](PtxType type) {
+    return type == PtxType::f16 || type == PtxType::bf16 || type == PtxType::tf32 ||
+           type == PtxType::e4m3 || type == PtxType::e5m2 || type == PtxType::s8 ||
+           type == PtxType::u8;
+  };
+  return is_factor(types.a) && is_factor(types.b) &&
+         (types.sum == PtxType::f32 || types.sum == PtxType::f16 || types.sum == PtxType::s32);
 }
 
-std::optional<SumType> parse_sum_type(std::string_view text) {
-  for (const auto& [name, sum] : kSums) {
-    if (text == name) return sum;
-  }
-  return std::nullopt;
-}
-
-int factor_bytes(Factor factor) {
-  if (factor == Factor::tf32) return 4;
-  return factor == Factor::f16 || factor == Factor::bf16 ? 2 : 1;
-}
-
-FactorMatrix take_apart(Factor factor, Side side, int outer, int k, const std::uint32_t* bits,
+FactorMatrix take_apart(PtxType factor, Side side, int outer, int k, const std::uint32_t* bits,
                         bool negated) {
   FactorMatrix operand{outer, k, {}, {}, {}};
   const auto size = static_cast<std::size_t>(outer) * k;
   operand.significand.resize(size);
   operand.exponent.resize(size);
   operand.special.resize(outer);
-  const FormatBits format = bits_of(factor);
-  const int unused = factor == Factor::tf32 ? 13 : 0;
+  const FloatFields fields = fields_of(factor);
+  const std::uint32_t size_mask = (1u << (fields.exponent_bits + fields.fraction_bits)) - 1;
+  // e4m3 has one NaN, all bits set, and numbers beside it.
+  const bool has_infinity = factor != PtxType::e4m3;
+  const std::uint32_t infinity = size_mask - (1u << fields.fraction_bits) + 1;
+  const std::uint32_t first_special = has_infinity ? infinity : size_mask;
+  const int unused = factor == PtxType::tf32 ? 13 : 0;
   for (int row = 0; row < outer; ++row) {
     for (int i = 0; i < k; ++i) {
       const std::uint32_t element = *bits++ >> unused;
       const auto at = static_cast<std::size_t>(side == Side::a ? row * k + i : i * outer + row);
-      if (format.exponent == 0) {
-        operand.exponent[at] = factor == Factor::s8 ? static_cast<std::int8_t>(element)
-                                                    : static_cast<std::uint8_t>(element);
+      if (fields.exponent_bits == 0) {
+        operand.exponent[at] = factor == PtxType::s8 ? static_cast<std::int8_t>(element)
+                                                     : static_cast<std::uint8_t>(element);
         continue;
       }
-      Term term = term_of(element, format.exponent, format.fraction);
-      if (!is_finite(element, format)) {
-        const bool infinite = format.has_infinity && (element & ((1u << format.fraction) - 1)) == 0;
+      Term term = term_of(element, fields);
+      if ((element & size_mask) >= first_special) {
+        const bool infinite = has_infinity && (element & size_mask) == infinity;
         term = {infinite ? std::copysign(INFINITY, term.significand) : NAN, 0};
         operand.special[row] = 1;
       }
@@ -149,9 +105,8 @@ struct Alignment {
 };
 
 Alignment alignment_of(const ProductTypes& types) {
-  const bool eight_bits = types.a == Factor::e4m3 || types.a == Factor::e5m2;
-  if (eight_bits && !types.as_halves) return {13, 32, 13};
-  return {25, types.a == Factor::tf32 ? 8 : 16, 23};
+  if (bits_of(types.a) == 8 && !types.as_halves) return {13, 32, 13};
+  return {25, types.a == PtxType::tf32 ? 8 : 16, 23};
 }
 
 /// What multiply_row works on: a row of A and eight columns of B and of the sums.
@@ -293,10 +248,10 @@ std::uint32_t f32_nan_or(float value) {
 
 void multiply(const ProductTypes& types, const FactorMatrix& a, const FactorMatrix& b,
               std::uint32_t* sums) {
-  if (types.sum == SumType::s32) return multiply_integers(types, a, b, sums);
+  if (types.sum == PtxType::s32) return multiply_integers(types, a, b, sums);
   const auto multiply_columns = row_multiplier();
   const Alignment alignment = alignment_of(types);
-  const bool half = types.sum == SumType::f16;
+  const bool half = types.sum == PtxType::f16;
   for (int row = 0; row < a.outer; ++row) {
     const auto first = static_cast<std::size_t>(row) * a.k;
     for (int column = 0; column < b.outer; column += kLanes) {
@@ -304,7 +259,7 @@ void multiply(const ProductTypes& types, const FactorMatrix& a, const FactorMatr
       bool special = a.special[row] != 0;
       std::array<float, kLanes> before;
       for (int i = 0; i < kLanes; ++i) {
-        before[i] = half ? static_cast<float>(decode(FloatFormat::f16, words[i]))
+        before[i] = half ? static_cast<float>(decode(PtxType::f16, words[i]))
                          : std::bit_cast<float>(words[i]);
         special |= b.special[column + i] != 0 || !std::isfinite(before[i]);
       }
@@ -324,7 +279,7 @@ void multiply(const ProductTypes& types, const FactorMatrix& a, const FactorMatr
         const double result = own    ? special_sum(a, b, row, column + i, before[i])
                               : half ? exact[i]
                                      : after[i];
-        words[i] = half ? static_cast<std::uint32_t>(encode(FloatFormat::f16, result))
+        words[i] = half ? static_cast<std::uint32_t>(encode(PtxType::f16, result))
                         : f32_nan_or(static_cast<float>(result));
       }
     }

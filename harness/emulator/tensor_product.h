@@ -11,29 +11,21 @@
 // outside of it, here as on a GPU.
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
 #include <vector>
+
+#include "emulator/float_formats.h"
 
 namespace assay::emulator {
 
-/// Elements that tensor cores multiply.
-enum class Factor { f16, bf16, tf32, e4m3, e5m2, s8, u8 };
-/// What tensor cores add up in.
-enum class SumType { f32, f16, s32 };
-
 struct ProductTypes {
-  Factor a = Factor::bf16;
-  Factor b = Factor::bf16;
-  SumType sum = SumType::f32;
-  bool saturate = false;   // .satfinite of s32
-  bool as_halves = false;  // mma.sync of e4m3 and e5m2: multiplied as f16
+  PtxType a = PtxType::bf16, b = PtxType::bf16;  // or f16, tf32, e4m3, e5m2, s8, u8
+  PtxType sum = PtxType::f32;                    // or f16, s32
+  bool saturate = false;                         // .satfinite of s32
+  bool as_halves = false;                        // mma.sync of e4m3 and e5m2: multiplied as f16
 };
 
-/// "bf16" to Factor::bf16; nothing for a type that is not here.
-std::optional<Factor> parse_factor(std::string_view text);
-std::optional<SumType> parse_sum_type(std::string_view text);
-int factor_bytes(Factor factor);
+/// Whether there are products of such types.
+bool is_known(const ProductTypes& types);
 
 /// An operand ready to be multiplied: what each element is, taken apart once.
 struct FactorMatrix {
@@ -47,7 +39,7 @@ struct FactorMatrix {
 enum class Side { a, b };
 
 /// Takes an operand apart. `bits` is [outer][k], an element in the low bits of each word.
-FactorMatrix take_apart(Factor factor, Side side, int outer, int k, const std::uint32_t* bits,
+FactorMatrix take_apart(PtxType factor, Side side, int outer, int k, const std::uint32_t* bits,
                         bool negated = false);
 
 /// sums[rows][columns] += a * b, to the bit of an H200. Sums are the words of f32, f16 or s32.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -184,6 +185,25 @@ struct Warp {
     std::uint32_t& all = predicates[slot];
     all = (all & ~lanes) | (values & lanes);
   }
+  /// The bits of a lane in a slot of 64 or 32 bits; what is put into no slot vanishes.
+  std::uint64_t get(std::int32_t slot, int lane, bool is_wide) const {
+    if (!is_wide) return in(slot)[lane];
+    return reinterpret_cast<const std::uint64_t*>(in(slot))[lane];
+  }
+  void put(std::int32_t slot, int lane, bool is_wide, std::uint64_t bits) {
+    if (slot == kNoSlot) return;
+    if (!is_wide) {
+      at(slot)[lane] = static_cast<std::uint32_t>(bits);
+    } else {
+      reinterpret_cast<std::uint64_t*>(at(slot))[lane] = bits;
+    }
+  }
+  /// Puts the same into all of some lanes.
+  void put_all(std::int32_t slot, std::uint32_t lanes, std::uint32_t bits) {
+    for (; lanes != 0 && slot != kNoSlot; lanes &= lanes - 1) {
+      at(slot)[std::countr_zero(lanes)] = bits;
+    }
+  }
   std::uint32_t first_thread() const { return index * 32; }
   void report(FindingKind kind, const std::string& text, int lane = 0);
   /// Something happened that others may wait for.
@@ -298,7 +318,19 @@ void ClusterState::complete(Chosen chosen) {
   num_progress += now.size();
 }
 
-// Lanes.
+/// The lanes of a mask: for (const int lane : Lanes(mask)).
+class Lanes {
+ public:
+  explicit Lanes(std::uint32_t mask) : left_(mask) {}
+  Lanes begin() const { return *this; }
+  std::default_sentinel_t end() const { return {}; }
+  int operator*() const { return std::countr_zero(left_); }
+  void operator++() { left_ &= left_ - 1; }
+  bool operator==(std::default_sentinel_t) const { return left_ == 0; }
+
+ private:
+  std::uint32_t left_;
+};
 
 template <class T>
 using Stored = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
@@ -340,7 +372,7 @@ inline void each_lane(std::uint32_t lanes, F f) {
     for (int lane = 0; lane < 32; ++lane) f(lane);
     return;
   }
-  for (; lanes != 0; lanes &= lanes - 1) f(std::countr_zero(lanes));
+  for (const int lane : Lanes(lanes)) f(lane);
 }
 
 }  // namespace assay::emulator

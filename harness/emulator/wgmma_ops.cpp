@@ -6,7 +6,7 @@
 
 #include "emulator/addressing.h"
 #include "emulator/lane_loops.h"
-#include "emulator/tensor_wgmma.h"
+#include "emulator/tensor_fragments.h"
 
 // wgmma. A product reads shared memory and writes its registers at once when all four warps have
 // begun it, or only when a warp waits for it, so that what is not waited for is old.
@@ -16,7 +16,7 @@ namespace {
 
 // wgmma.mma_async: op.list is d; op.more: a's registers, or none; op.a: a's descriptor; op.b: b's;
 // op.c: the predicate scale-d, or none, and then bit 0 of op.mask is scale-d; bits 1 to 4 of
-// op.mask: a and b are negated, a and b are transposed. op.mode: types, op.bytes: columns.
+// op.mask: a and b are negated, a and b are transposed.
 
 Warpgroup& warpgroup_of(const Warp& warp) { return warp.block->warpgroups[warp.index / 4]; }
 
@@ -39,36 +39,28 @@ void carry_out(Warp& any, const WarpgroupWork& work) {
   const Actor actor{products_of(any), static_cast<std::uint32_t>(warpgroup_of(any).num_done), true,
                     std::make_shared<const Order>(work.order)};
   warps[0].actor = &actor;
-  WarpgroupProduct product;
-  product.types = {static_cast<Factor>(op.mode & 15), static_cast<Factor>(op.mode >> 4 & 15),
-                   static_cast<SumType>(op.mode >> 8 & 15), op.is_saturated};
-  product.columns = static_cast<int>(op.bytes);
-  product.accumulate = work.accumulates;
-  product.negate_a = (op.mask & 2) != 0;
-  product.negate_b = (op.mask & 4) != 0;
-  std::vector<std::uint32_t> a;
-  if (op.more.empty()) {
-    a = read_shared(warps[0], {take_apart_descriptor(work.a), 64, factor_bytes(product.types.a),
-                               (op.mask & 8) != 0});
-  } else {
-    std::vector<const WarpWords*> registers;
-    for (std::size_t i = 0; i < 4; ++i) {
-      for (const std::int32_t slot : op.more) {
-        registers.push_back(reinterpret_cast<const WarpWords*>(warps[i].in(slot)));
-      }
-    }
-    a = register_elements(factor_bytes(product.types.a), registers);
-  }
-  const std::vector<std::uint32_t> b =
-      read_shared(warps[0], {take_apart_descriptor(work.b), product.columns,
-                             factor_bytes(product.types.b), (op.mask & 16) != 0});
-  std::vector<WarpWords*> d;
+  FragmentProduct product = product_of(op);
+  product.accumulates = work.accumulates;
+  product.negates_a = (op.mask & 2) != 0;
+  product.negates_b = (op.mask & 4) != 0;
+  const int bytes = bytes_of(product.types.a);
+  std::vector<const WarpWords*> fragments;
+  std::vector<WarpWords*> sums;
   for (std::size_t i = 0; i < 4; ++i) {
+    for (const std::int32_t slot : op.more) {
+      fragments.push_back(reinterpret_cast<const WarpWords*>(warps[i].in(slot)));
+    }
     for (const std::int32_t slot : op.list) {
-      d.push_back(reinterpret_cast<WarpWords*>(warps[i].at(slot)));
+      sums.push_back(reinterpret_cast<WarpWords*>(warps[i].at(slot)));
     }
   }
-  warpgroup_multiply(product, a.data(), b.data(), d);
+  const std::vector<std::uint32_t> a =
+      !fragments.empty()
+          ? a_elements(bytes, 4, fragments)
+          : read_shared(warps[0], {take_apart_descriptor(work.a), 64, bytes, (op.mask & 8) != 0});
+  const std::vector<std::uint32_t> b = read_shared(
+      warps[0], {take_apart_descriptor(work.b), product.columns, bytes, (op.mask & 16) != 0});
+  multiply_fragments(product, a.data(), b.data(), sums);
   warps[0].op = before;
   warps[0].actor = nullptr;
 }
@@ -110,20 +102,19 @@ void multiply_async(Warp& warp, const Op& op, std::uint32_t lanes) {
   work.order.join(warp.order);
   ++warp.num_products;
   warp.progress();
-  for (const std::int32_t slot : op.list) {
-    RegisterUse& use = warp.wgmma_registers[slot];
-    if (use.touched == warp.fences) {
-      warp.report(FindingKind::race, "an accumulator was written, and no wgmma.fence came between");
-    }
-    use.written_by = warp.num_products;
-  }
-  for (const std::int32_t slot : op.more) {
+  const auto use_register = [&](std::int32_t slot, std::string_view what) -> RegisterUse& {
     RegisterUse& use = warp.wgmma_registers[slot];
     if (use.touched == warp.fences) {
       warp.report(FindingKind::race,
-                  "a register of A was written, and no wgmma.fence came between");
+                  fmt::format("{} was written, and no wgmma.fence came between", what));
     }
-    use.read_by = warp.num_products;
+    return use;
+  };
+  for (const std::int32_t slot : op.list) {
+    use_register(slot, "an accumulator").written_by = warp.num_products;
+  }
+  for (const std::int32_t slot : op.more) {
+    use_register(slot, "a register of A").read_by = warp.num_products;
   }
   if (below(warp.block->cluster->random, 2) == 0) carry_out_until(warp, warp.num_products);
 }
@@ -226,35 +217,14 @@ void decode_wgmma(Form& form) {
     return;
   }
   if (!form.has("mma_async") || form.types.size() != 3) throw UnknownForm();
-  std::vector<std::string_view> types;
-  int columns = 0, k = 0;
-  for (const std::string_view part : form.parts) {
-    if (ptx_type(part) != PtxType::none) types.push_back(part);
-    if (part.starts_with("m64n")) {
-      const std::size_t at = part.find('k');
-      if (at == std::string_view::npos) throw UnknownForm();
-      columns = std::atoi(std::string(part.substr(4, at - 4)).c_str());
-      k = std::atoi(std::string(part.substr(at + 1)).c_str());
-    }
-  }
   if (form.has("sp")) throw UnknownForm();
-  const auto sum = parse_sum_type(types[0]);
-  const auto a = parse_factor(types[1]), b = parse_factor(types[2]);
-  if (!sum || !a || !b || columns < 8 || columns > 256 || columns % 8 != 0 ||
-      k * factor_bytes(*a) != 32) {
-    throw UnknownForm();
-  }
-  op.mode = static_cast<std::uint32_t>(*a) | static_cast<std::uint32_t>(*b) << 4 |
-            static_cast<std::uint32_t>(*sum) << 8;
-  op.bytes = static_cast<std::uint32_t>(columns);
-  op.is_saturated = form.has("satfinite");
+  decode_product(form);
+  const FragmentProduct product = product_of(op);
+  if (product.k * bytes_of(product.types.a) != 32) throw UnknownForm();
   for (const PtxOperand& part : form.operand(0).parts) {
     op.list.push_back(form.out(part, PtxType::b32));
-    if (op.list.back() == kNoSlot) throw UnknownForm();
   }
-  if (op.list.size() != static_cast<std::size_t>(columns) / (*sum == SumType::f16 ? 4 : 2)) {
-    throw UnknownForm();
-  }
+  if (op.list.size() != op.bytes / (op.type == PtxType::f16 ? 4 : 2)) throw UnknownForm();
   if (form.operand(1).kind == PtxOperand::Kind::list) {
     for (const PtxOperand& part : form.operand(1).parts) {
       op.more.push_back(form.in(part, PtxType::b32));

@@ -38,6 +38,13 @@ bool same(float a, float b) {
          std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
 }
 
+using Of = FloatOperation;
+
+float compute_f32(Of operation, const FloatMode& mode, float a, float b = 0, float c = 0) {
+  const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
+  return std::bit_cast<float>(compute(operation, mode, bits(a), bits(b), bits(c)));
+}
+
 TEST(FloatArithmetic, RoundsAsTheHostDoes) {
   std::mt19937 random(1);
   for (const Rounding rounding :
@@ -50,50 +57,50 @@ TEST(FloatArithmetic, RoundsAsTheHostDoes) {
         ASSERT_TRUE(same(made, host))
             << a << " " << b << " " << c << ": " << made << ", not " << host;
       };
-      expect(add_f32(a, b, mode), [&] { return a + b; });
-      expect(multiply_f32(a, b, mode), [&] { return a * b; });
-      expect(divide_f32(a, b, mode), [&] { return a / b; });
-      expect(sqrt_f32(a, mode), [&] { return std::sqrt(a); });
-      expect(fma_f32(a, b, c, mode), [&] { return std::fma(a, b, c); });
+      expect(compute_f32(Of::add, mode, a, b), [&] { return a + b; });
+      expect(compute_f32(Of::mul, mode, a, b), [&] { return a * b; });
+      expect(compute_f32(Of::div, mode, a, b), [&] { return a / b; });
+      expect(compute_f32(Of::sqrt, mode, a), [&] { return std::sqrt(a); });
+      expect(compute_f32(Of::fma, mode, a, b, c), [&] { return std::fma(a, b, c); });
     }
   }
 }
 
 TEST(FloatArithmetic, FlushesAndSaturates) {
   const FloatMode flush{.flush_subnormals = true}, saturate{.saturate = true};
-  EXPECT_EQ(add_f32(0x1p-130f, 1.0f, flush), 1.0f);
-  EXPECT_TRUE(std::signbit(multiply_f32(-0x1p-100f, 0x1p-30f, flush)));
-  EXPECT_EQ(multiply_f32(-0x1p-100f, 0x1p-30f, flush), 0.0f);
-  EXPECT_EQ(multiply_f32(0x1p-100f, 0x1p-30f, {}), 0x1p-130f);
-  EXPECT_EQ(add_f32(2.0f, 1.0f, saturate), 1.0f);
-  EXPECT_EQ(add_f32(-2.0f, 1.0f, saturate), 0.0f);
-  EXPECT_EQ(add_f32(INFINITY, -INFINITY, saturate), 0.0f);
+  EXPECT_EQ(compute_f32(Of::add, flush, 0x1p-130f, 1.0f), 1.0f);
+  EXPECT_TRUE(std::signbit(compute_f32(Of::mul, flush, -0x1p-100f, 0x1p-30f)));
+  EXPECT_EQ(compute_f32(Of::mul, flush, -0x1p-100f, 0x1p-30f), 0.0f);
+  EXPECT_EQ(compute_f32(Of::mul, {}, 0x1p-100f, 0x1p-30f), 0x1p-130f);
+  EXPECT_EQ(compute_f32(Of::add, saturate, 2.0f, 1.0f), 1.0f);
+  EXPECT_EQ(compute_f32(Of::add, saturate, -2.0f, 1.0f), 0.0f);
+  EXPECT_EQ(compute_f32(Of::add, saturate, INFINITY, -INFINITY), 0.0f);
 }
 
 TEST(FloatArithmetic, TakesTheLesserOfZerosAndLeavesNanOut) {
-  EXPECT_TRUE(std::signbit(min_max_f32(0.0f, -0.0f, {.max = false})));
-  EXPECT_FALSE(std::signbit(min_max_f32(-0.0f, 0.0f, {.max = true})));
-  EXPECT_EQ(min_max_f32(NAN, 3.0f, {.max = true}), 3.0f);
-  EXPECT_TRUE(std::isnan(min_max_f32(NAN, 3.0f, {.max = true, .propagate_nan = true})));
-  EXPECT_EQ(min_max_f32(-2.0f, 3.0f, {.max = true, .xor_sign = true}), -3.0f);
+  EXPECT_TRUE(std::signbit(compute_f32(Of::min, {}, 0.0f, -0.0f)));
+  EXPECT_FALSE(std::signbit(compute_f32(Of::max, {}, -0.0f, 0.0f)));
+  EXPECT_EQ(compute_f32(Of::max, {}, NAN, 3.0f), 3.0f);
+  EXPECT_TRUE(std::isnan(compute_f32(Of::max, {.propagate_nan = true}, NAN, 3.0f)));
+  EXPECT_EQ(compute_f32(Of::max, {.xor_sign = true}, -2.0f, 3.0f), -3.0f);
 }
 
 /// 2048 + 1 + 2^-24: rounding to double first, and then to f16, would lose what breaks the tie.
 TEST(FloatArithmetic, RoundsHalvesOnce) {
-  const HalfMode f16, bf16{.format = FloatFormat::bf16};
-  const auto bits = [](FloatFormat format, double value) {
+  const FloatMode f16{.type = PtxType::f16}, bf16{.type = PtxType::bf16};
+  const auto bits = [](PtxType format, double value) {
     return static_cast<std::uint16_t>(encode(format, value));
   };
-  EXPECT_EQ(half(HalfOperation::fma, f16, bits(FloatFormat::f16, 0x1p-24),
-                 bits(FloatFormat::f16, 1), bits(FloatFormat::f16, 2048)),
-            bits(FloatFormat::f16, 2048));
+  EXPECT_EQ(compute(Of::fma, f16, bits(PtxType::f16, 0x1p-24), bits(PtxType::f16, 1),
+                    bits(PtxType::f16, 2048)),
+            bits(PtxType::f16, 2048));
   // 2^127 + 2^119 (half of a step of bf16) + 2^-133, further apart than a double is long.
-  const std::uint16_t tie = half(HalfOperation::fma, bf16, bits(FloatFormat::bf16, 0x1p60),
-                                 bits(FloatFormat::bf16, 0x1p59), bits(FloatFormat::bf16, 0x1p127));
-  EXPECT_EQ(tie, bits(FloatFormat::bf16, 0x1p127));
-  EXPECT_EQ(half(HalfOperation::add, {.saturate = true}, bits(FloatFormat::f16, 3), 0),
-            bits(FloatFormat::f16, 1));
-  EXPECT_EQ(half_pair(HalfOperation::add, f16, 0x3C004000, 0x3C003C00), 0x40004200u);
+  const std::uint32_t tie = compute(Of::fma, bf16, bits(PtxType::bf16, 0x1p60),
+                                    bits(PtxType::bf16, 0x1p59), bits(PtxType::bf16, 0x1p127));
+  EXPECT_EQ(tie, bits(PtxType::bf16, 0x1p127));
+  EXPECT_EQ(compute(Of::add, {.type = PtxType::f16, .saturate = true}, bits(PtxType::f16, 3), 0),
+            bits(PtxType::f16, 1));
+  EXPECT_EQ(compute(Of::add, {.type = PtxType::f16x2}, 0x3C004000, 0x3C003C00), 0x40004200u);
 }
 
 /// Half the precision of f16 is enough to hold each result of two f16 in f32, exactly for products;
@@ -102,18 +109,18 @@ TEST(FloatArithmetic, MultipliesHalvesAsFloatsDo) {
   std::mt19937 random(2);
   for (int i = 0; i < 20000; ++i) {
     const auto a = static_cast<std::uint16_t>(random()), b = static_cast<std::uint16_t>(random());
-    const double product = decode(FloatFormat::f16, a) * decode(FloatFormat::f16, b);
-    ASSERT_EQ(half(HalfOperation::mul, {}, a, b), encode(FloatFormat::f16, product));
+    const double product = decode(PtxType::f16, a) * decode(PtxType::f16, b);
+    ASSERT_EQ(compute(Of::mul, {.type = PtxType::f16}, a, b), encode(PtxType::f16, product));
   }
 }
 
 TEST(FloatArithmetic, ApproximatesWithinAHalfStep) {
-  EXPECT_EQ(approximate_f32(Approximation::ex2, 3.0f, false), 8.0f);
-  EXPECT_EQ(approximate_f32(Approximation::ex2, -140.0f, true), 0.0f);
-  EXPECT_EQ(approximate_f32(Approximation::lg2, 0.0f, false), -INFINITY);
-  EXPECT_EQ(approximate_f32(Approximation::rsqrt, 4.0f, false), 0.5f);
-  EXPECT_EQ(approximate_f32(Approximation::rsqrt, -0.0f, false), -INFINITY);
-  EXPECT_TRUE(std::isnan(approximate_f32(Approximation::sin, INFINITY, false)));
+  EXPECT_EQ(compute_f32(Of::ex2, {}, 3.0f), 8.0f);
+  EXPECT_EQ(compute_f32(Of::ex2, {.flush_subnormals = true}, -140.0f), 0.0f);
+  EXPECT_EQ(compute_f32(Of::lg2, {}, 0.0f), -INFINITY);
+  EXPECT_EQ(compute_f32(Of::rsqrt, {}, 4.0f), 0.5f);
+  EXPECT_EQ(compute_f32(Of::rsqrt, {}, -0.0f), -INFINITY);
+  EXPECT_TRUE(std::isnan(compute_f32(Of::sin, {}, INFINITY)));
 }
 
 }  // namespace

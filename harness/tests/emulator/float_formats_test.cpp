@@ -10,14 +10,14 @@ namespace assay::emulator {
 namespace {
 
 struct Narrow {
-  FloatFormat format;
+  PtxType format;
   int exponent_bits, fraction_bits;
   bool has_infinity;
 };
-constexpr Narrow kNarrow[] = {{FloatFormat::f16, 5, 10, true},
-                              {FloatFormat::bf16, 8, 7, true},
-                              {FloatFormat::e4m3, 4, 3, false},
-                              {FloatFormat::e5m2, 5, 2, true}};
+constexpr Narrow kNarrow[] = {{PtxType::f16, 5, 10, true},
+                              {PtxType::bf16, 8, 7, true},
+                              {PtxType::e4m3, 4, 3, false},
+                              {PtxType::e5m2, 5, 2, true}};
 
 /// The finite numbers of a format that are not negative, in their order, by the textbook's formula.
 std::vector<double> numbers_of(const Narrow& narrow) {
@@ -78,37 +78,24 @@ TEST(FloatFormats, RoundsToNeighbours) {
 
 TEST(FloatFormats, EndsAtTheLargestNumber) {
   const double f16_limit = 65520;  // half a step above 65504
-  EXPECT_EQ(encode(FloatFormat::f16, std::nextafter(f16_limit, 0.0)), 0x7BFFu);
-  EXPECT_EQ(encode(FloatFormat::f16, f16_limit), 0x7C00u);
-  EXPECT_EQ(encode(FloatFormat::f16, -1e9), 0xFC00u);
-  EXPECT_EQ(encode(FloatFormat::f16, 1e9, {.rounding = Rounding::to_zero}), 0x7BFFu);
-  EXPECT_EQ(encode(FloatFormat::f16, 1e9, {.rounding = Rounding::down}), 0x7BFFu);
-  EXPECT_EQ(encode(FloatFormat::f16, -1e9, {.rounding = Rounding::down}), 0xFC00u);
-  EXPECT_EQ(encode(FloatFormat::f16, 1e9, {.saturate_finite = true}), 0x7BFFu);
-  EXPECT_EQ(encode(FloatFormat::e4m3, 1e9), 0x7Eu);  // 448
-  EXPECT_EQ(encode(FloatFormat::e5m2, -1e9), 0xFBu);
-  EXPECT_EQ(encode(FloatFormat::f16, -3.0, {.relu = true}), 0u);
-  EXPECT_EQ(encode(FloatFormat::f16, 3.0, {.saturate_to_one = true}), 0x3C00u);
+  EXPECT_EQ(encode(PtxType::f16, std::nextafter(f16_limit, 0.0)), 0x7BFFu);
+  EXPECT_EQ(encode(PtxType::f16, f16_limit), 0x7C00u);
+  EXPECT_EQ(encode(PtxType::f16, -1e9), 0xFC00u);
+  EXPECT_EQ(encode(PtxType::f16, 1e9, {.rounding = Rounding::to_zero}), 0x7BFFu);
+  EXPECT_EQ(encode(PtxType::f16, 1e9, {.rounding = Rounding::down}), 0x7BFFu);
+  EXPECT_EQ(encode(PtxType::f16, -1e9, {.rounding = Rounding::down}), 0xFC00u);
+  EXPECT_EQ(encode(PtxType::f16, 1e9, {.saturate_finite = true}), 0x7BFFu);
+  EXPECT_EQ(encode(PtxType::e4m3, 1e9), 0x7Eu);  // 448
+  EXPECT_EQ(encode(PtxType::e5m2, -1e9), 0xFBu);
+  EXPECT_EQ(encode(PtxType::f16, -3.0, {.relu = true}), 0u);
+  EXPECT_EQ(encode(PtxType::f16, 3.0, {.saturate_to_one = true}), 0x3C00u);
 }
 
 TEST(FloatFormats, RoundsTf32InItsRegister) {
-  EXPECT_EQ(encode(FloatFormat::tf32, 1.0), 0x3F800000u);
-  EXPECT_EQ(encode(FloatFormat::tf32, 1 + 0x1p-11, {.rounding = Rounding::nearest_away}),
-            0x3F802000u);
-  EXPECT_EQ(encode(FloatFormat::tf32, 1 + 0x1p-11), 0x3F800000u);
-  EXPECT_EQ(decode(FloatFormat::tf32, 0x3F801FFF), 1.0);
-}
-
-TEST(FloatFormats, KeepsPowersOfTwoInUe8m0) {
-  for (int i = 0; i < 255; ++i) {
-    const double power = std::ldexp(1.0, i - 127);
-    EXPECT_EQ(decode(FloatFormat::ue8m0, i), power);
-    EXPECT_EQ(encode(FloatFormat::ue8m0, power, {.rounding = Rounding::up}), i);
-    EXPECT_EQ(encode(FloatFormat::ue8m0, power * 1.5, {.rounding = Rounding::to_zero}), i);
-    if (i < 254) {
-      EXPECT_EQ(encode(FloatFormat::ue8m0, power * 1.5, {.rounding = Rounding::up}), i + 1);
-    }
-  }
+  EXPECT_EQ(encode(PtxType::tf32, 1.0), 0x3F800000u);
+  EXPECT_EQ(encode(PtxType::tf32, 1 + 0x1p-11, {.rounding = Rounding::nearest_away}), 0x3F802000u);
+  EXPECT_EQ(encode(PtxType::tf32, 1 + 0x1p-11), 0x3F800000u);
+  EXPECT_EQ(decode(PtxType::tf32, 0x3F801FFF), 1.0);
 }
 
 TEST(FloatFormats, ClampsIntegersToTheirRange) {
@@ -130,13 +117,12 @@ TEST(FloatFormats, ClampsIntegersToTheirRange) {
 /// between eyes after it.
 TEST(FloatFormats, RoundsLongIntegersOnce) {
   const std::uint64_t value = (1ull << 63) + (1ull << 39) + 1;  // a tie of f32, and a little more
-  EXPECT_EQ(encode_from_integer(FloatFormat::f32, value, false), 0x5F000001u);
-  EXPECT_EQ(encode_from_integer(FloatFormat::f32, 0 - (value / 2 + 1), true), 0xDE800001u);
-  EXPECT_EQ(encode_from_integer(FloatFormat::f32, static_cast<std::uint64_t>(-1), true),
-            0xBF800000u);
-  EXPECT_EQ(encode_from_integer(FloatFormat::f64, ~0ull, false, {.rounding = Rounding::to_zero}),
+  EXPECT_EQ(encode_from_integer(PtxType::f32, value, false), 0x5F000001u);
+  EXPECT_EQ(encode_from_integer(PtxType::f32, 0 - (value / 2 + 1), true), 0xDE800001u);
+  EXPECT_EQ(encode_from_integer(PtxType::f32, static_cast<std::uint64_t>(-1), true), 0xBF800000u);
+  EXPECT_EQ(encode_from_integer(PtxType::f64, ~0ull, false, {.rounding = Rounding::to_zero}),
             0x43EFFFFFFFFFFFFFu);
-  EXPECT_EQ(encode_from_integer(FloatFormat::f16, 70000, false), 0x7C00u);
+  EXPECT_EQ(encode_from_integer(PtxType::f16, 70000, false), 0x7C00u);
 }
 
 }  // namespace

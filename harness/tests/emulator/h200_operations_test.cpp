@@ -58,10 +58,10 @@ std::vector<std::uint64_t> run_operation(const std::string& operands, const std:
 
 double decoded(const std::string& name, std::uint64_t bits) {
   const std::string type = name.substr(name.rfind('.') + 1);
-  return decode(type == "f64"   ? FloatFormat::f64
-                : type == "f32" ? FloatFormat::f32
-                : type == "f16" ? FloatFormat::f16
-                                : FloatFormat::bf16,
+  return decode(type == "f64"   ? PtxType::f64
+                : type == "f32" ? PtxType::f32
+                : type == "f16" ? PtxType::f16
+                                : PtxType::bf16,
                 bits);
 }
 

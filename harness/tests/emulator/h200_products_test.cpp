@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "emulator/tensor_wgmma.h"
+#include "emulator/tensor_fragments.h"
 #include "h200/inputs.h"
 
 // Products of the tensor cores against checksums of what an H200 made (h200/probe.cu): mma.sync and
@@ -18,26 +18,26 @@ struct ElementBits {
   int exponent, fraction;
 };
 
-ElementBits bits_of_elements(Factor factor) {
+ElementBits bits_of_elements(PtxType factor) {
   switch (factor) {
-    case Factor::f16:
+    case PtxType::f16:
       return {5, 10};
-    case Factor::bf16:
+    case PtxType::bf16:
       return {8, 7};
-    case Factor::tf32:
+    case PtxType::tf32:
       return {8, 23};  // all of the register, of which 13 bits are ignored
-    case Factor::e4m3:
+    case PtxType::e4m3:
       return {4, 3};
-    case Factor::e5m2:
+    case PtxType::e5m2:
       return {5, 2};
     default:
       return {0, 7};
   }
 }
 
-ElementBits bits_of_sums(SumType sum) {
-  if (sum == SumType::s32) return {0, 31};
-  return sum == SumType::f16 ? ElementBits{5, 10} : ElementBits{8, 23};
+ElementBits bits_of_sums(PtxType sum) {
+  if (sum == PtxType::s32) return {0, 31};
+  return sum == PtxType::f16 ? ElementBits{5, 10} : ElementBits{8, 23};
 }
 
 std::uint32_t drawn(int index, const h200::ProductDraw& draw, h200::Part part, ElementBits bits) {
@@ -53,7 +53,7 @@ std::vector<std::string> words_of(const std::string& name) {
 }
 
 ProductTypes types_of(const std::string& sum, const std::string& a, const std::string& b) {
-  return {parse_factor(a).value(), parse_factor(b).value(), parse_sum_type(sum).value()};
+  return {ptx_type(a), ptx_type(b), ptx_type(sum)};
 }
 
 /// "m16n8k16.row.col.f32.bf16.bf16.f32", after which there may be a word "satfinite".
@@ -73,11 +73,11 @@ std::uint32_t checksum_of_mma(const std::string& name, int run) {
     }
     return result;
   };
-  const auto count = static_cast<std::size_t>(k * factor_bytes(types.a)) / 8;
+  const auto count = static_cast<std::size_t>(k * bytes_of(types.a)) / 8;
   std::vector<WarpWords> sums =
-      registers(types.sum == SumType::f16 ? 2 : 4, h200::kSums, bits_of_sums(types.sum));
+      registers(types.sum == PtxType::f16 ? 2 : 4, h200::kSums, bits_of_sums(types.sum));
   warp_multiply(types, k, registers(count, h200::kFirst, bits),
-                registers(count / 2, h200::kSecond, bits), sums, sums);
+                registers(count / 2, h200::kSecond, bits), sums);
   return h200::checksum(sums[0].data(), sums.size() * 32);
 }
 
@@ -87,16 +87,17 @@ std::uint32_t checksum_of_wgmma(const std::string& name, const std::string& vari
                                 int form, int run) {
   const std::vector<std::string> words = words_of(name);
   const auto has = [&](const char* word) { return variant.find(word) != std::string::npos; };
-  WarpgroupProduct product;
+  FragmentProduct product;
   product.types = types_of(words[1], words[2], words[3]);
   product.types.saturate = words.size() > 4;
   product.columns = std::stoi(words[0].substr(4));
-  product.negate_a = has("na");
-  product.negate_b = has("nb");
+  product.k = 32 / bytes_of(product.types.a);
+  product.negates_a = has("na");
+  product.negates_b = has("nb");
   const h200::WgmmaRequest request = h200::wgmma_request(section, form, run, has("ta"), has("tb"));
-  product.accumulate = request.accumulate;
+  product.accumulates = request.accumulate;
   const ElementBits bits = bits_of_elements(product.types.a);
-  const int bytes = factor_bytes(product.types.a);
+  const int bytes = bytes_of(product.types.a);
   const auto in_memory = [&](std::uint64_t descriptor, int outer, bool transposed) {
     const SharedOperand operand{take_apart_descriptor(descriptor), outer, bytes, transposed};
     std::vector<std::uint32_t> chunks;
@@ -121,16 +122,16 @@ std::uint32_t checksum_of_wgmma(const std::string& name, const std::string& vari
     const std::vector<WarpWords> fragments = registers(4, h200::kSecond, bits);
     std::vector<const WarpWords*> pointers;
     for (const WarpWords& fragment : fragments) pointers.push_back(&fragment);
-    a = register_elements(bytes, pointers);
+    a = a_elements(bytes, 4, pointers);
   } else {
     a = in_memory(request.a, 64, has("ta"));
   }
   const std::vector<std::uint32_t> b = in_memory(request.b, product.columns, has("tb"));
-  const int count = product.columns / (product.types.sum == SumType::f16 ? 4 : 2);
+  const int count = product.columns / (product.types.sum == PtxType::f16 ? 4 : 2);
   std::vector<WarpWords> sums = registers(count, h200::kSums, bits_of_sums(product.types.sum));
   std::vector<WarpWords*> pointers;
   for (WarpWords& words_of_sums : sums) pointers.push_back(&words_of_sums);
-  warpgroup_multiply(product, a.data(), b.data(), pointers);
+  multiply_fragments(product, a.data(), b.data(), pointers);
   std::vector<std::uint32_t> ordered;
   for (int i = 0; i < count * 128; ++i) {
     ordered.push_back(sums[i % 128 / 32 * count + i / 128][i % 32]);

@@ -13,7 +13,7 @@ namespace assay::emulator {
 namespace {
 
 std::uint32_t bf16_bits(double value) {
-  return static_cast<std::uint32_t>(encode(FloatFormat::bf16, value));
+  return static_cast<std::uint32_t>(encode(PtxType::bf16, value));
 }
 
 /// One element of a product of 16: a row of A against a column of B.
@@ -22,8 +22,8 @@ float product_of(const std::array<double, 16>& a, const std::array<double, 16>& 
   std::array<std::uint32_t, 8 * 16> b_bits{};
   for (int k = 0; k < 16; ++k) a_bits[k] = bf16_bits(a[k]), b_bits[k] = bf16_bits(b[k]);
   std::array<std::uint32_t, 8> sums{std::bit_cast<std::uint32_t>(sum)};
-  multiply({}, take_apart(Factor::bf16, Side::a, 1, 16, a_bits.data()),
-           take_apart(Factor::bf16, Side::b, 8, 16, b_bits.data()), sums.data());
+  multiply({}, take_apart(PtxType::bf16, Side::a, 1, 16, a_bits.data()),
+           take_apart(PtxType::bf16, Side::b, 8, 16, b_bits.data()), sums.data());
   return std::bit_cast<float>(sums[0]);
 }
 
@@ -77,8 +77,8 @@ TEST(TensorProduct, StaysNearTheExactSum) {
   std::normal_distribution<double> normal;
   for (int turn = 0; turn < 2000; ++turn) {
     std::array<double, 16> a, b;
-    for (double& element : a) element = decode(FloatFormat::bf16, bf16_bits(normal(random)));
-    for (double& element : b) element = decode(FloatFormat::bf16, bf16_bits(normal(random)));
+    for (double& element : a) element = decode(PtxType::bf16, bf16_bits(normal(random)));
+    for (double& element : b) element = decode(PtxType::bf16, bf16_bits(normal(random)));
     const auto sum = static_cast<float>(normal(random));
     double exact = sum, size = std::abs(sum);
     for (int k = 0; k < 16; ++k) exact += a[k] * b[k], size += std::abs(a[k] * b[k]);

@@ -1,4 +1,4 @@
-#include "emulator/tensor_wgmma.h"
+#include "emulator/tensor_fragments.h"
 
 #include <gtest/gtest.h>
 
@@ -98,10 +98,10 @@ TEST_P(WgmmaLayouts, MultipliesWhatLiesInCanonicalLayouts) {
   const auto a_bits = operand_elements(a_operand, gather(memory, operand_chunks(a_operand)));
   const auto b_bits = operand_elements(b_operand, gather(memory, operand_chunks(b_operand)));
   Accumulators sums(kColumns / 2);
-  WarpgroupProduct product;
+  FragmentProduct product;
   product.columns = kColumns;
-  warpgroup_multiply(product, a_bits.data(), b_bits.data(), sums.pointers);
-  warpgroup_multiply(product, a_bits.data(), b_bits.data(), sums.pointers);  // adds
+  multiply_fragments(product, a_bits.data(), b_bits.data(), sums.pointers);
+  multiply_fragments(product, a_bits.data(), b_bits.data(), sums.pointers);  // adds
   for (int row = 0; row < 64; ++row) {
     for (int column = 0; column < kColumns; ++column) {
       const int sum =
@@ -109,9 +109,9 @@ TEST_P(WgmmaLayouts, MultipliesWhatLiesInCanonicalLayouts) {
       ASSERT_EQ(sums.at(row, column), 2 * sum) << row << " " << column;
     }
   }
-  product.accumulate = false;
-  product.negate_b = true;
-  warpgroup_multiply(product, a_bits.data(), b_bits.data(), sums.pointers);
+  product.accumulates = false;
+  product.negates_b = true;
+  multiply_fragments(product, a_bits.data(), b_bits.data(), sums.pointers);
   const int first = std::inner_product(&a[0], &a[0] + kDepth, &b[0], 0);
   EXPECT_EQ(sums.at(0, 0), -first);
 }
@@ -132,7 +132,7 @@ TEST(Wgmma, TakesAFromRegisters) {
     }
     pointers.push_back(&words[i]);
   }
-  const std::vector<std::uint32_t> elements = register_elements(2, pointers);
+  const std::vector<std::uint32_t> elements = a_elements(2, 4, pointers);
   for (int row = 0; row < 64; ++row) {
     for (int column = 0; column < 16; column += 2) {
       EXPECT_EQ(elements[row * 16 + column], bf16(static_cast<float>(row)));

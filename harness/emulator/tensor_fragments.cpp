@@ -1,0 +1,200 @@
+#include "emulator/tensor_fragments.h"
+
+#include <cstring>
+
+#include "emulator/tensor_map.h"
+
+// A lane's place in a fragment: its group of four is a row, its number in the group a place in the
+// row. Registers hold 4 bytes of neighbouring elements.
+
+namespace assay::emulator {
+namespace {
+
+constexpr int kStepBytes = 32;  // of k, of one wgmma
+
+/// move(word, low, high) for the two elements of an 8x8 matrix that each lane has.
+template <class Words, class Rows, class Move>
+void each_pair(Words& words, Rows& rows, bool transposed, Move move) {
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    const std::size_t row = lane / 4, column = lane % 4 * 2;
+    move(words[lane], transposed ? rows[column][row] : rows[row][column],
+         transposed ? rows[column + 1][row] : rows[row][column + 1]);
+  }
+}
+
+std::uint32_t part_of(std::uint32_t word, int index, int bytes) {
+  return bytes == 4 ? word : word >> (index * bytes * 8) & ((1u << (bytes * 8)) - 1);
+}
+
+/// mma.sync of e4m3 and e5m2, as an H200 does it: the factors become f16, the products of the first
+/// two of each four along k are added up, then those of the others, and what comes of it to c.
+void multiply_as_halves(const FragmentProduct& product, const std::uint32_t* a,
+                        const std::uint32_t* b, std::span<std::uint32_t> sums) {
+  const int k = product.k;
+  const auto ordered = [k](const std::uint32_t* bits, int rows) {
+    std::vector<std::uint32_t> result(bits, bits + rows * k);
+    for (int row = 0; row < rows; ++row) {
+      for (int i = 0; i < k; ++i) {
+        result[row * k + i % 4 / 2 * (k / 2) + i / 4 * 2 + i % 2] = bits[row * k + i];
+      }
+    }
+    return result;
+  };
+  ProductTypes products = product.types;
+  products.sum = PtxType::f32;
+  std::vector<std::uint32_t> made(sums.size());
+  multiply(products, take_apart(products.a, Side::a, 16, k, ordered(a, 16).data()),
+           take_apart(products.b, Side::b, 8, k, ordered(b, 8).data()), made.data());
+  const PtxType format = product.types.sum;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const double sum = decode(format, sums[i]) + decode(PtxType::f32, made[i]);
+    sums[i] = static_cast<std::uint32_t>(encode(format, static_cast<float>(sum)));
+  }
+}
+
+}  // namespace
+
+WarpWords load_matrix(const Matrix8& rows, bool transposed) {
+  WarpWords words;
+  each_pair(
+      words, rows, transposed,
+      [](std::uint32_t& word, std::uint32_t low, std::uint32_t high) { word = high << 16 | low; });
+  return words;
+}
+
+Matrix8 store_matrix(const WarpWords& words, bool transposed) {
+  Matrix8 rows;
+  each_pair(words, rows, transposed,
+            [](std::uint32_t word, std::uint16_t& low, std::uint16_t& high) {
+              low = static_cast<std::uint16_t>(word);
+              high = static_cast<std::uint16_t>(word >> 16);
+            });
+  return rows;
+}
+
+std::vector<std::uint32_t> a_elements(int element_bytes, int warps,
+                                      std::span<const WarpWords* const> registers) {
+  // Registers alternate between rows 0 to 7 and 8 to 15, and go on along k in pairs.
+  const int per_word = 4 / element_bytes, per_warp = static_cast<int>(registers.size()) / warps;
+  const int k = per_warp / 2 * 4 * per_word;
+  std::vector<std::uint32_t> elements(static_cast<std::size_t>(16) * warps * k);
+  for (int r = 0; r < static_cast<int>(registers.size()); ++r) {
+    for (int lane = 0; lane < 32; ++lane) {
+      const int row = r / per_warp * 16 + lane / 4 + r % 2 * 8;
+      const int column = (r % per_warp / 2 * 4 + lane % 4) * per_word;
+      for (int i = 0; i < per_word; ++i) {
+        elements[row * k + column + i] = part_of((*registers[r])[lane], i, element_bytes);
+      }
+    }
+  }
+  return elements;
+}
+
+void multiply_fragments(const FragmentProduct& product, const std::uint32_t* a,
+                        const std::uint32_t* b, std::span<WarpWords* const> d) {
+  const ProductTypes& types = product.types;
+  const int columns = product.columns, k = product.k;
+  const bool half = types.sum == PtxType::f16;
+  const int registers = columns / (half ? 4 : 2);
+  const int rows = static_cast<int>(d.size()) / registers * 16;
+  std::vector<std::uint32_t> sums(static_cast<std::size_t>(rows) * columns);
+  const auto exchange = [&](auto&& move) {
+    for (int r = 0; r < static_cast<int>(d.size()); ++r) {
+      // Of every 8 columns a lane has two of one row and two of the row 8 below.
+      const int at = r % registers, pair = half ? at : at / 2;
+      for (int lane = 0; lane < 32; ++lane) {
+        const int row = r / registers * 16 + pair % 2 * 8 + lane / 4;
+        const int column = pair / 2 * 8 + lane % 4 * 2 + (half ? 0 : at % 2);
+        move((*d[r])[lane], &sums[row * columns + column]);
+      }
+    }
+  };
+  if (product.accumulates) {
+    exchange([&](std::uint32_t word, std::uint32_t* sum) {
+      sum[0] = half ? word & 0xFFFF : word;
+      if (half) sum[1] = word >> 16;
+    });
+  }
+  if (types.as_halves) {
+    multiply_as_halves(product, a, b, sums);
+  } else {
+    multiply(types, take_apart(types.a, Side::a, rows, k, a, product.negates_a),
+             take_apart(types.b, Side::b, columns, k, b, product.negates_b), sums.data());
+  }
+  exchange([&](std::uint32_t& word, const std::uint32_t* sum) {
+    word = half ? sum[1] << 16 | sum[0] : sum[0];
+  });
+}
+
+void warp_multiply(const ProductTypes& types, int k, std::span<const WarpWords> a,
+                   std::span<const WarpWords> b, std::span<WarpWords> d) {
+  const int bytes = bytes_of(types.a), per_word = 4 / bytes;
+  std::array<const WarpWords*, 4> a_registers{};
+  std::array<WarpWords*, 4> d_registers{};
+  for (std::size_t r = 0; r < a.size(); ++r) a_registers[r] = &a[r];
+  for (std::size_t r = 0; r < d.size(); ++r) d_registers[r] = &d[r];
+  std::array<std::uint32_t, 8 * 32> b_bits;
+  for (int r = 0; r < static_cast<int>(b.size()); ++r) {
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int i = 0; i < per_word; ++i) {
+        b_bits[lane / 4 * k + (r * 4 + lane % 4) * per_word + i] = part_of(b[r][lane], i, bytes);
+      }
+    }
+  }
+  FragmentProduct product{types, k};
+  product.types.as_halves = bytes == 1 && types.sum != PtxType::s32;
+  multiply_fragments(product, a_elements(bytes, 1, std::span(a_registers).first(a.size())).data(),
+                     b_bits.data(), std::span(d_registers).first(d.size()));
+}
+
+MatrixDescriptor take_apart_descriptor(std::uint64_t descriptor) {
+  const auto field = [descriptor](int first) {
+    return static_cast<std::uint32_t>(descriptor >> first & 0x3FFF) << 4;
+  };
+  constexpr int kSwizzles[] = {0, 128, 64, 32};
+  return {field(0), field(16), field(32), static_cast<int>(descriptor >> 49 & 7),
+          kSwizzles[descriptor >> 62]};
+}
+
+std::vector<std::uint32_t> operand_chunks(const SharedOperand& operand) {
+  const MatrixDescriptor& d = operand.descriptor;
+  const auto outer = static_cast<std::uint32_t>(operand.outer);
+  const auto k = static_cast<std::uint32_t>(kStepBytes / operand.element_bytes);
+  // Lines (rows, or, transposed, those of one k) of the swizzle's size, eight to a group; the
+  // chunks of one behind its size lie `leading` further on. Without swizzle a line is one chunk,
+  // and the two offsets change places for what is transposed.
+  const bool changes = operand.transposed && d.swizzle_bytes == 0;
+  const std::uint32_t along_line = changes ? d.stride : d.leading;
+  const std::uint32_t to_group = changes ? d.leading : d.stride;
+  const std::uint32_t line_chunks =
+      d.swizzle_bytes == 0 ? 1 : static_cast<std::uint32_t>(d.swizzle_bytes) / kChunkBytes;
+  const std::uint32_t num_lines = operand.transposed ? k : outer;
+  const std::uint32_t num_chunks = operand.transposed ? outer / 8 : kStepBytes / kChunkBytes;
+  // Lines are counted from where base_offset says, and addresses wrap round at 256 KiB.
+  const std::uint32_t counted_from = static_cast<std::uint32_t>(d.base_offset) << 7;
+  std::vector<std::uint32_t> chunks;
+  for (std::uint32_t line = 0; line < num_lines; ++line) {
+    for (std::uint32_t chunk = 0; chunk < num_chunks; ++chunk) {
+      const std::uint32_t offset = line / 8 * to_group + line % 8 * line_chunks * kChunkBytes +
+                                   chunk / line_chunks * along_line +
+                                   chunk % line_chunks * kChunkBytes;
+      const std::uint32_t address = (d.start + offset) & 0x3FFFF;
+      chunks.push_back(swizzled_address(address - counted_from, d.swizzle_bytes) + counted_from);
+    }
+  }
+  return chunks;
+}
+
+std::vector<std::uint32_t> operand_elements(const SharedOperand& operand,
+                                            std::span<const std::byte> chunks) {
+  const int k = kStepBytes / operand.element_bytes;
+  std::vector<std::uint32_t> elements(static_cast<std::size_t>(operand.outer) * k);
+  const std::byte* next = chunks.data();
+  for (std::size_t i = 0; i < elements.size(); ++i, next += operand.element_bytes) {
+    const std::size_t at = operand.transposed ? i % operand.outer * k + i / operand.outer : i;
+    std::memcpy(&elements[at], next, operand.element_bytes);
+  }
+  return elements;
+}
+
+}  // namespace assay::emulator
