@@ -34,13 +34,9 @@ std::uint32_t received(const Warp& warp, const Op& op, std::uint32_t from, std::
   return result;
 }
 
-}  // namespace
-
-namespace {
-
 /// What either way through a branch writes is as bad as what decides the way.
 void take_bad_branch(Warp& warp, std::int32_t at, std::int32_t join, const BadValue& on) {
-  const std::vector<Op>& ops = warp.block->cluster->launch.program.ops;
+  const std::vector<Op>& ops = warp.ops();
   for (const Op& op : std::span(ops).subspan(static_cast<std::size_t>(at) + 1,
                                              static_cast<std::size_t>(join - at - 1))) {
     for (const std::int32_t slot : op.writes) {
@@ -70,7 +66,7 @@ void note_bad_read(Warp& warp, int lane, FindingKind kind, std::string text) {
 }
 
 void follow_bad_values(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const std::vector<Op>& ops = warp.block->cluster->launch.program.ops;
+  const std::vector<Op>& ops = warp.ops();
   const auto at = static_cast<std::int32_t>(&op - ops.data());
   BadBranch& branch = warp.bad_branch;
   if (at <= branch.begin || at >= branch.join) branch.on.lanes &= ~lanes;

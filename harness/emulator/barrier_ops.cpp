@@ -88,11 +88,10 @@ void arrive_barrier(Warp& warp, const Op& op, std::uint32_t lanes) {
 
 void arrive_cluster(Warp& warp, const Op& op, std::uint32_t lanes) {
   ClusterState& cluster = *warp.block->cluster;
-  std::uint32_t& arrived = cluster.barrier_arrived[warp.block->rank][warp.index];
-  if ((arrived & lanes) != 0) {
+  if ((warp.cluster_arrived & lanes) != 0) {
     warp.report(FindingKind::misuse, "arrives at the cluster's barrier twice before it completes");
   }
-  arrived |= lanes;
+  warp.cluster_arrived |= lanes;
   if (op.mode == 0) {
     release(warp, cluster.barrier_point);
   } else if (warp.fenced != nullptr) {  // .relaxed

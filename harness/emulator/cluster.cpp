@@ -14,16 +14,13 @@ std::uint32_t special_value(const std::string& name, const Warp& warp, std::uint
   const BlockState& block = *warp.block;
   const LaunchShape& shape = block.cluster->launch.shape;
   const std::uint32_t thread = warp.first_thread() + lane;
-  const std::uint32_t in_block[3] = {thread % shape.block[0],
-                                     thread / shape.block[0] % shape.block[1],
-                                     thread / shape.block[0] / shape.block[1]};
   const std::size_t dot = name.find('.');
   const std::string_view base = std::string_view(name).substr(0, dot);
   const std::size_t axis =
       dot == std::string::npos ? 0 : static_cast<std::size_t>(name[dot + 1] - 'x');
   if (axis > 2) return 0;
-  const std::uint32_t cluster_size = shape.cluster[0] * shape.cluster[1] * shape.cluster[2];
-  if (base == "%tid") return in_block[axis];
+  const auto cluster_size = static_cast<std::uint32_t>(volume(shape.cluster));
+  if (base == "%tid") return place_in(shape.block, thread)[axis];
   if (base == "%ntid") return shape.block[axis];
   if (base == "%ctaid") return block.index[axis];
   if (base == "%nctaid") return shape.grid[axis];
@@ -56,22 +53,16 @@ std::uint32_t special_value(const std::string& name, const Warp& warp, std::uint
 
 void set_specials(Warp& warp, const Program& program) {
   for (const SpecialValue& value : program.specials) {
-    std::uint32_t* const slot = warp.at(value.slot);
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
       const std::uint32_t bits = value.name.empty()
                                      ? (warp.block->rank << kRankShift) + value.offset
                                      : special_value(value.name, warp, lane);
-      if (value.is_wide) {
-        const std::uint64_t wide = bits;
-        std::memcpy(slot + 2 * lane, &wide, 8);
-      } else {
-        slot[lane] = bits;
-      }
+      warp.put(value.slot, static_cast<int>(lane), value.is_wide, bits);
     }
   }
 }
 
-std::unique_ptr<BlockState> make_block(ClusterState& cluster, std::array<std::uint32_t, 3> index,
+std::unique_ptr<BlockState> make_block(ClusterState& cluster, const Extents& index,
                                        std::uint32_t rank) {
   const LaunchState& launch = cluster.launch;
   const Program& program = launch.program;
@@ -79,8 +70,7 @@ std::unique_ptr<BlockState> make_block(ClusterState& cluster, std::array<std::ui
   block->cluster = &cluster;
   block->index = index;
   block->rank = rank;
-  const std::array<std::uint32_t, 3>& shape = launch.shape.block;
-  block->num_threads = shape[0] * shape[1] * shape[2];
+  block->num_threads = static_cast<std::uint32_t>(volume(launch.shape.block));
   const std::size_t align = program.dynamic_align;
   block->shared.resize((program.shared_bytes + align - 1) / align * align +
                        launch.shape.dynamic_shared_bytes);
@@ -122,32 +112,32 @@ ClusterState::ClusterState(LaunchState& of_launch, std::uint64_t index_of)
     : launch(of_launch),
       index(index_of),
       random(of_launch.options.seed * 0x9e3779b97f4a7c15ull + index_of) {
-  const std::array<std::uint32_t, 3>& grid = launch.shape.grid;
-  const std::array<std::uint32_t, 3>& size = launch.shape.cluster;
-  const std::uint64_t across = grid[0] / size[0], down = grid[1] / size[1];
-  const std::uint32_t first[3] = {static_cast<std::uint32_t>(index % across) * size[0],
-                                  static_cast<std::uint32_t>(index / across % down) * size[1],
-                                  static_cast<std::uint32_t>(index / across / down) * size[2]};
-  for (std::uint32_t rank = 0; rank < size[0] * size[1] * size[2]; ++rank) {
-    blocks.push_back(make_block(*this,
-                                {first[0] + rank % size[0], first[1] + rank / size[0] % size[1],
-                                 first[2] + rank / size[0] / size[1]},
-                                rank));
-    barrier_arrived.emplace_back(blocks.back()->warps.size(), 0);
+  const Extents& size = launch.shape.cluster;
+  Extents clusters = launch.shape.grid;
+  for (std::size_t i = 0; i < 3; ++i) clusters[i] /= size[i];
+  const Extents at = place_in(clusters, index);
+  for (std::uint32_t rank = 0; rank < volume(size); ++rank) {
+    Extents block = place_in(size, rank);
+    for (std::size_t i = 0; i < 3; ++i) block[i] += at[i] * size[i];
+    blocks.push_back(make_block(*this, block, rank));
+    for (Warp& warp : blocks.back()->warps) warps.push_back(&warp);
   }
   const Clock clock(num_actors(*this));
-  for (const auto& block : blocks) {
-    for (Warp& warp : block->warps) {
-      set_specials(warp, launch.program);
-      warp.order = {clock, clock};
-      order_lanes(warp);  // what it does is event 1
-    }
+  for (Warp* const warp : warps) {
+    set_specials(*warp, launch.program);
+    warp->order = {clock, clock};
+    order_lanes(*warp);  // what it does is event 1
   }
 }
 
 std::uint64_t ClusterState::number_of(const BlockState& block) const {
-  const std::array<std::uint32_t, 3>& size = launch.shape.cluster;
-  return index * size[0] * size[1] * size[2] + block.rank;
+  return index * volume(launch.shape.cluster) + block.rank;
+}
+
+LaunchCounts ClusterState::counts() const {
+  LaunchCounts counts;
+  for (const Warp* const warp : warps) counts += warp->counts;
+  return counts;
 }
 
 void ClusterState::leave_local() {
@@ -158,12 +148,8 @@ void ClusterState::leave_local() {
 }
 
 bool ClusterState::run_round() {
-  std::vector<Warp*> live;
-  for (const auto& block : blocks) {
-    for (Warp& warp : block->warps) {
-      if (warp.alive != 0) live.push_back(&warp);
-    }
-  }
+  std::vector<Warp*> live = warps;
+  std::erase_if(live, [](const Warp* warp) { return warp->alive == 0; });
   ++round;
   const std::uint64_t before = num_progress;
   bool all_wait = true;
@@ -188,9 +174,6 @@ bool ClusterState::run_round() {
   }
   if (!live.empty()) return true;
   complete([](const PendingWork&) { return true; });
-  for (const auto& block : blocks) {
-    for (const Warp& warp : block->warps) counts += warp.counts;
-  }
   return false;
 }
 
@@ -207,47 +190,47 @@ bool ClusterState::complete_any() {
 
 void ClusterState::check_cluster_barrier() {
   bool has_any = false;
-  for (const auto& block : blocks) {
-    for (const Warp& warp : block->warps) {
-      const std::uint32_t arrived = barrier_arrived[block->rank][warp.index];
-      if ((warp.alive & ~arrived) != 0) return;
-      has_any = has_any || arrived != 0;
-    }
+  for (const Warp* const warp : warps) {
+    if ((warp->alive & ~warp->cluster_arrived) != 0) return;
+    has_any = has_any || warp->cluster_arrived != 0;
   }
   if (!has_any) return;
   complete_phase(barrier_point);
   ++barrier_generation;
   ++num_progress;
-  for (auto& warps : barrier_arrived) std::fill(warps.begin(), warps.end(), 0);
+  for (Warp* const warp : warps) warp->cluster_arrived = 0;
 }
 
 std::string ClusterState::waiting_text() const {
   std::string text;
   int shown = 0;
-  for (const auto& block : blocks) {
-    for (const Warp& warp : block->warps) {
-      for (const Fragment& fragment : warp.fragments) {
-        if (++shown > 12) continue;
-        const Op& op = launch.program.ops[static_cast<std::size_t>(fragment.pc)];
-        const Waiting& waiting = fragment.waiting;
-        text +=
-            fmt::format("{}block {} warp {}", text.empty() ? "" : "; ", block->rank, warp.index);
-        if (op.source != nullptr && op.source->line > 0)
-          text += fmt::format(" (line {})", op.source->line);
-        if (waiting.what == Waiting::For::barrier) {
-          text += fmt::format(" waits at barrier {}", waiting.id);
-        } else if (waiting.what == Waiting::For::cluster) {
-          text += " waits at the cluster's barrier";
-        } else if (waiting.what == Waiting::For::lanes) {
-          text += fmt::format(" waits for lanes {:#x}", waiting.members & ~waiting.lanes);
-        } else if (waiting.what == Waiting::For::warpgroup) {
-          text += " waits for products that not all warps of its warpgroup have begun";
-        } else if (waiting.what == Waiting::For::nothing) {
+  for (const Warp* const warp : warps) {
+    for (const Fragment& fragment : warp->fragments) {
+      if (++shown > 12) continue;
+      const Op& op = launch.program.ops[static_cast<std::size_t>(fragment.pc)];
+      const Waiting& waiting = fragment.waiting;
+      text += fmt::format("{}block {} warp {}{}", text.empty() ? "" : "; ", warp->block->rank,
+                          warp->index, line_text(op));
+      switch (waiting.what) {
+        case Waiting::For::nothing:
           text += " runs";
-        } else {
+          break;
+        case Waiting::For::lanes:
+          text += fmt::format(" waits for lanes {:#x}", waiting.members & ~waiting.lanes);
+          break;
+        case Waiting::For::barrier:
+          text += fmt::format(" waits at barrier {}", waiting.id);
+          break;
+        case Waiting::For::cluster:
+          text += " waits at the cluster's barrier";
+          break;
+        case Waiting::For::phase:
           text += fmt::format(" waits for phase {} of the mbarrier at {:#x}", waiting.parity,
                               waiting.id);
-        }
+          break;
+        case Waiting::For::warpgroup:
+          text += " waits for products that not all warps of its warpgroup have begun";
+          break;
       }
     }
   }

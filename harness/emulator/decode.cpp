@@ -43,13 +43,17 @@ struct Place {
 
 class KernelDecoder {
  public:
-  KernelDecoder(const PtxModule& module,
-                const std::map<std::string, std::uint64_t, std::less<>>& addresses)
-      : module_(module), addresses_(addresses) {}
+  KernelDecoder(const PtxModule& module, const ModuleVariables& variables)
+      : module_(module), variables_(variables) {}
 
   Program decode(const PtxFunction& kernel) {
+    program_.kernel = &kernel;
     std::vector<Place> parameters;
-    for (const std::size_t offset : parameter_offsets(kernel)) {
+    for (std::size_t i = 0; i < kernel.num_parameters; ++i) {
+      const PtxVariable& parameter = kernel.variables[i];
+      const std::size_t offset = aligned(program_.parameter_bytes, parameter.align);
+      program_.parameter_offsets.push_back(offset);
+      program_.parameter_bytes = offset + parameter.size_bytes;
       parameters.push_back({Window::param, offset});
     }
     call(kernel, parameters, 0);
@@ -152,7 +156,7 @@ class KernelDecoder {
   static constexpr std::uint64_t kDynamic = 1u << 30;  // what a dynamic variable's address has
 
   const PtxModule& module_;
-  const std::map<std::string, std::uint64_t, std::less<>>& addresses_;
+  const ModuleVariables& variables_;
   Program program_;
   std::int32_t sink_ = -1;
   int num_calls_ = 0;
@@ -250,9 +254,9 @@ class FormOfKernel : public Form {
         return {Window::shared, decoder_.shared(variable)};
       }
     }
-    const auto found = decoder_.addresses_.find(operand.name);
-    if (found == decoder_.addresses_.end()) throw UnknownForm();
-    return {Window::global, found->second};
+    const auto found = decoder_.variables_.find(operand.name);
+    if (found == decoder_.variables_.end()) throw UnknownForm();
+    return {Window::global, found->second.address()};
   }
 
   KernelDecoder& decoder_;
@@ -403,20 +407,9 @@ void KernelDecoder::place_dynamic() {
 
 }  // namespace
 
-std::vector<std::size_t> parameter_offsets(const PtxFunction& function) {
-  std::vector<std::size_t> offsets;
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < function.num_parameters; ++i) {
-    at = aligned(at, function.variables[i].align);
-    offsets.push_back(at);
-    at += function.variables[i].size_bytes;
-  }
-  return offsets;
-}
-
 Program decode_kernel(const PtxModule& module, const PtxFunction& kernel,
-                      const std::map<std::string, std::uint64_t, std::less<>>& addresses) {
-  return KernelDecoder(module, addresses).decode(kernel);
+                      const ModuleVariables& variables) {
+  return KernelDecoder(module, variables).decode(kernel);
 }
 
 }  // namespace assay::emulator

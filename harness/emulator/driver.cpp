@@ -143,11 +143,11 @@ CUresult cuModuleUnload(CUmodule module) {
 
 CUresult cuModuleGetGlobal(CUdeviceptr* data, std::size_t* bytes, CUmodule module,
                            const char* name) {
-  const auto& variables = reinterpret_cast<LoadedModule*>(module)->module.variables();
-  const auto found = std::ranges::find(variables, name, &assay::emulator::ModuleVariable::name);
+  const auto& variables = reinterpret_cast<LoadedModule*>(module)->module.variables;
+  const auto found = variables.find(name);
   if (found == variables.end()) return CUDA_ERROR_NOT_FOUND;
-  *data = found->address;
-  *bytes = found->size_bytes;
+  *data = found->second.address();
+  *bytes = found->second.size_bytes;
   return gpu().status();
 }
 
@@ -168,7 +168,7 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
   auto& kernel = *reinterpret_cast<LoadedKernel*>(function);
   switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
-      const std::int64_t static_bytes = static_cast<std::int64_t>(kernel.traits->shared_bytes);
+      const std::int64_t static_bytes = static_cast<std::int64_t>(kernel.program->shared_bytes);
       if (value < 0 || value + static_bytes > gpu().info().smem_optin_bytes) {
         return CUDA_ERROR_INVALID_VALUE;
       }

@@ -32,10 +32,6 @@ CUresult error_of(FindingKind kind) {
   return kErrors[static_cast<std::size_t>(kind)];
 }
 
-unsigned volume(const std::array<std::uint32_t, 3>& extents) {
-  return extents[0] * extents[1] * extents[2];
-}
-
 /// The bytes of an ELF file, which does not say how many there are.
 std::size_t elf_bytes(const char* file) {
   Elf64_Ehdr header;
@@ -116,10 +112,10 @@ CUresult Gpu::load(const void* image, LoadedModule** module) {
   try {
     auto loaded = std::make_unique<LoadedModule>(
         LoadedModule{emulator::load(ptx), kernel_limits_of(machine_code_of(image))});
-    for (const ModuleVariable& variable : loaded->module.variables()) {
+    for (const auto& [name, variable] : loaded->module.variables) {
       // In whole words, as the judge hashes them.
       const std::uint64_t bytes = (variable.size_bytes + 7) / 8 * 8;
-      memory_.add({variable.address, variable.address + bytes});
+      memory_.add({variable.address(), variable.address() + bytes});
     }
     left_local_.clear();
     *module = loaded.get();
@@ -134,25 +130,24 @@ CUresult Gpu::load(const void* image, LoadedModule** module) {
 void Gpu::unload(LoadedModule* module) {
   const auto found = modules_.find(module);
   if (found == modules_.end()) return;
-  for (const ModuleVariable& variable : module->module.variables()) {
-    memory_.remove(variable.address);
+  for (const auto& [name, variable] : module->module.variables) {
+    memory_.remove(variable.address());
   }
-  std::erase_if(kernels_, [&](const auto& kernel) { return kernel.first.first == module; });
   modules_.erase(found);
 }
 
 LoadedKernel* Gpu::find_kernel(LoadedModule* module, const std::string& name) {
-  const KernelTraits* const traits = module->module.kernel(name);
-  if (traits == nullptr) return nullptr;
-  return &kernels_.try_emplace({module, name}, LoadedKernel{module, traits}).first->second;
+  const Program* const program = module->module.kernel(name);
+  if (program == nullptr) return nullptr;
+  return &module->kernels.try_emplace(name, LoadedKernel{module, program}).first->second;
 }
 
 int Gpu::blocks_of_sm(const LoadedKernel& kernel, int block_threads,
                       std::size_t dynamic_bytes) const {
-  const std::size_t bytes = kernel.traits->shared_bytes + dynamic_bytes + kReservedBytes;
+  const std::size_t bytes = kernel.program->shared_bytes + dynamic_bytes + kReservedBytes;
   const int blocks = std::min({kSmBlocks, kSmThreads / std::max(block_threads, 1),
                                static_cast<int>(kSmSharedBytes / bytes)});
-  const auto limits = kernel.owner->limits.find(kernel.traits->name);
+  const auto limits = kernel.owner->limits.find(kernel.program->kernel->name);
   if (limits == kernel.owner->limits.end() || limits->second.registers == 0) return blocks;
   const int of_warp = (32 * limits->second.registers + kRegistersPerWarp - 1) / kRegistersPerWarp *
                       kRegistersPerWarp;
@@ -171,11 +166,11 @@ CUresult Gpu::enqueue(CUstream stream, GpuWork work) {
 }
 
 CUresult Gpu::launch(const CUlaunchConfig& config, LoadedKernel& kernel, void** arguments) {
-  const KernelTraits& traits = *kernel.traits;
+  const Program& program = *kernel.program;
   LaunchShape shape{{config.gridDimX, config.gridDimY, config.gridDimZ},
                     {config.blockDimX, config.blockDimY, config.blockDimZ}};
   shape.dynamic_shared_bytes = config.sharedMemBytes;
-  if (traits.cluster[0] > 0) shape.cluster = traits.cluster;
+  if (program.kernel->cluster[0] > 0) shape.cluster = program.kernel->cluster;
   bool is_cooperative = false;
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const CUlaunchAttributeValue& value = config.attrs[i].value;
@@ -185,17 +180,16 @@ CUresult Gpu::launch(const CUlaunchConfig& config, LoadedKernel& kernel, void** 
       is_cooperative = value.cooperative != 0;
     }
   }
-  const std::uint64_t threads = std::uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
+  const std::uint64_t threads = volume(shape.block);
   const bool has_grid = shape.grid[0] > 0 && shape.grid[0] <= 0x7fffffffu && shape.grid[1] > 0 &&
                         shape.grid[1] <= kGridRows && shape.grid[2] > 0 &&
                         shape.grid[2] <= kGridRows;
-  if (!has_grid || threads == 0 || threads > kBlockThreads || shape.block[2] > 64) {
+  const auto most_bytes = static_cast<std::size_t>(info_.smem_optin_bytes);
+  if (!has_grid || threads == 0 || threads > std::min(kBlockThreads, program.kernel->max_threads) ||
+      shape.block[2] > 64 || config.sharedMemBytes > kernel.most_dynamic_bytes ||
+      config.sharedMemBytes + program.shared_bytes > most_bytes) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (threads > traits.max_threads) return CUDA_ERROR_INVALID_VALUE;
-  if (config.sharedMemBytes > kernel.most_dynamic_bytes) return CUDA_ERROR_INVALID_VALUE;
-  const auto most_bytes = static_cast<std::size_t>(info_.smem_optin_bytes);
-  if (config.sharedMemBytes + traits.shared_bytes > most_bytes) return CUDA_ERROR_INVALID_VALUE;
   for (std::size_t i = 0; i < 3; ++i) {
     if (shape.cluster[i] == 0 || shape.grid[i] % shape.cluster[i] != 0) {
       return CUDA_ERROR_INVALID_VALUE;
@@ -205,7 +199,7 @@ CUresult Gpu::launch(const CUlaunchConfig& config, LoadedKernel& kernel, void** 
 
   if (is_cooperative) {
     const int fit = blocks_of_sm(kernel, static_cast<int>(threads), config.sharedMemBytes);
-    if (volume(shape.grid) > static_cast<unsigned>(info_.sm_count * fit)) {
+    if (volume(shape.grid) > static_cast<std::uint64_t>(info_.sm_count * fit)) {
       return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
     }
     if (grid_workspace_ == 0) grid_workspace_ = memory_.allocate(2 * sizeof(std::uint32_t));
@@ -213,10 +207,10 @@ CUresult Gpu::launch(const CUlaunchConfig& config, LoadedKernel& kernel, void** 
     shape.grid_workspace = grid_workspace_;
   }
 
-  std::vector<std::byte> parameters(traits.parameter_bytes);
-  for (std::size_t i = 0; i < traits.parameters.size(); ++i) {
-    const KernelParameter& parameter = traits.parameters[i];
-    std::memcpy(parameters.data() + parameter.offset_bytes, arguments[i], parameter.size_bytes);
+  std::vector<std::byte> parameters(program.parameter_bytes);
+  for (std::size_t i = 0; i < program.parameter_offsets.size(); ++i) {
+    std::memcpy(parameters.data() + program.parameter_offsets[i], arguments[i],
+                program.kernel->variables[i].size_bytes);
   }
   return enqueue(config.hStream, [this, &kernel, shape, parameters = std::move(parameters)] {
     run(kernel, shape, parameters);
@@ -233,8 +227,8 @@ void Gpu::run(const LoadedKernel& kernel, const LaunchShape& shape,
   }
   options.threads = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u));
   try {
-    const LaunchOutcome outcome = emulator::run(kernel.owner->module, kernel.traits->name, shape,
-                                                parameters, memory_, options);
+    const LaunchOutcome outcome = emulator::run(kernel.owner->module, kernel.program->kernel->name,
+                                                shape, parameters, memory_, options);
     if (outcome.ok) return;
     const LaunchFinding& first = outcome.findings.front();
     std::string text = first.description();

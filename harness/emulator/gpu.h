@@ -27,17 +27,20 @@ std::string_view ptx_of(const void* image);
 /// The machine code; empty where there is none.
 std::string_view machine_code_of(const void* image);
 
+struct LoadedModule;
+
+struct LoadedKernel {
+  const LoadedModule* owner = nullptr;
+  const Program* program = nullptr;
+  std::size_t most_dynamic_bytes = 48 << 10;  // of shared memory
+  unsigned most_cluster_blocks = 8;
+};
+
 /// A loaded module, with the limits of each kernel that its machine code states.
 struct LoadedModule {
   Module module;
   std::map<std::string, KernelLimits> limits;
-};
-
-struct LoadedKernel {
-  const LoadedModule* owner = nullptr;
-  const KernelTraits* traits = nullptr;
-  std::size_t most_dynamic_bytes = 48 << 10;  // of shared memory
-  unsigned most_cluster_blocks = 8;
+  std::map<std::string, LoadedKernel> kernels = {};  // that were asked for
 };
 
 inline constexpr int kSmThreads = 2048;
@@ -100,7 +103,6 @@ class Gpu {
   std::uint64_t num_launches_ = 0;
   CUdeviceptr grid_workspace_ = 0;  // of the cooperative launch that runs
   std::map<LoadedModule*, std::unique_ptr<LoadedModule>> modules_;
-  std::map<std::pair<LoadedModule*, std::string>, LoadedKernel> kernels_;
   CUstream captured_stream_ = nullptr;
   std::vector<GpuWork> captured_;
 };

@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "base/error.h"
-#include "emulator/decoded_module.h"
 #include "emulator/warp.h"
 
 namespace assay::emulator {
@@ -57,7 +56,7 @@ void work(LaunchState& launch, Queue& queue) {
   try {
     while (is_cooperative && begin_one()) {
     }
-    while (!launch.has_stopped()) {
+    while (!launch.has_stopped) {
       if (resident.empty() && !begin_one()) {
         if (queue.next >= queue.num_clusters) break;
         std::this_thread::yield();  // others hold all places
@@ -65,33 +64,28 @@ void work(LaunchState& launch, Queue& queue) {
       }
       for (auto cluster = resident.begin(); cluster != resident.end();) {
         bool runs = true;
-        for (int round = 0; round < rounds && runs && !launch.has_stopped(); ++round) {
+        for (int round = 0; round < rounds && runs && !launch.has_stopped; ++round) {
           runs = cluster->run_round();
         }
-        std::uint64_t instructions = cluster->counts.lane_instructions;
-        for (const auto& block : cluster->blocks) {
-          for (const Warp& warp : block->warps) {
-            if (runs) instructions += warp.counts.lane_instructions;
-          }
-        }
-        queue.num_instructions += instructions - std::exchange(cluster->counted, instructions);
+        const LaunchCounts counts = cluster->counts();
+        queue.num_instructions +=
+            counts.lane_instructions - std::exchange(cluster->counted, counts.lane_instructions);
         if (queue.num_instructions > launch.options.max_instructions && runs) {
-          const Warp* slowest = nullptr;
-          for (const auto& block : cluster->blocks) {
-            for (const Warp& warp : block->warps) {
-              if (warp.alive != 0) slowest = &warp;
-            }
-          }
+          const Warp& slowest = **std::ranges::find_if(
+              cluster->warps, [](const Warp* warp) { return warp->alive != 0; });
           launch.report(FindingKind::limit,
                         fmt::format("more than {} instructions of threads; here is one that runs",
                                     launch.options.max_instructions),
-                        slowest->op, slowest->block, slowest->first_thread());
+                        slowest.op, slowest.block, slowest.first_thread());
         }
         if (runs) {
           ++cluster;
           continue;
         }
-        launch.count(cluster->counts);
+        {
+          const std::lock_guard lock(launch.mutex);
+          launch.outcome.counts += counts;
+        }
         cluster->leave_local();
         cluster = resident.erase(cluster);
         --queue.num_resident;
@@ -99,16 +93,16 @@ void work(LaunchState& launch, Queue& queue) {
       begin_one();
     }
   } catch (const StopLaunch&) {
-    launch.stop();
+    launch.has_stopped = true;
   }
 }
 
-void check(const PtxFunction& function, const Program& program, const LaunchShape& shape,
+void check(const Program& program, const LaunchShape& shape,
            std::span<const std::byte> parameters) {
+  const PtxFunction& kernel = *program.kernel;
   const auto refuse = [&](const std::string& why) {
-    throw UsageError(fmt::format("launch of {}: {}", function.name, why));
+    throw UsageError(fmt::format("launch of {}: {}", kernel.name, why));
   };
-  std::uint64_t threads = 1, cluster = 1;
   for (std::size_t i = 0; i < 3; ++i) {
     if (shape.grid[i] == 0 || shape.block[i] == 0 || shape.cluster[i] == 0) {
       refuse("a dimension of the grid, the block or the cluster is 0");
@@ -116,11 +110,10 @@ void check(const PtxFunction& function, const Program& program, const LaunchShap
     if (shape.grid[i] % shape.cluster[i] != 0) {
       refuse(fmt::format("{} blocks are no whole clusters of {}", shape.grid[i], shape.cluster[i]));
     }
-    threads *= shape.block[i];
-    cluster *= shape.cluster[i];
   }
-  if (threads > function.max_threads) {
-    refuse(fmt::format("{} threads of a block; at most {}", threads, function.max_threads));
+  const std::uint64_t threads = volume(shape.block), cluster = volume(shape.cluster);
+  if (threads > kernel.max_threads) {
+    refuse(fmt::format("{} threads of a block; at most {}", threads, kernel.max_threads));
   }
   if (cluster > 16) refuse(fmt::format("{} blocks of a cluster; at most 16", cluster));
   if (program.shared_bytes + shape.dynamic_shared_bytes > (std::size_t{227} << 10)) {
@@ -135,11 +128,9 @@ void check(const PtxFunction& function, const Program& program, const LaunchShap
     refuse(fmt::format("registers and local memory of a cluster take {} bytes; at most {}", bytes,
                        kMaxClusterBytes));
   }
-  std::size_t needed = 0;
-  const std::vector<std::size_t> offsets = parameter_offsets(function);
-  if (!offsets.empty()) needed = offsets.back() + function.variables[offsets.size() - 1].size_bytes;
-  if (parameters.size() < needed) {
-    refuse(fmt::format("{} bytes of parameters; expected {}", parameters.size(), needed));
+  if (parameters.size() < program.parameter_bytes) {
+    refuse(fmt::format("{} bytes of parameters; expected {}", parameters.size(),
+                       program.parameter_bytes));
   }
 }
 
@@ -161,29 +152,15 @@ std::string LaunchFinding::description() const {
                      instruction.empty() ? "" : ", by " + instruction);
 }
 
-LaunchCounts& LaunchCounts::operator+=(const LaunchCounts& other) {
-  instructions += other.instructions;
-  lane_instructions += other.lane_instructions;
-  global_accesses += other.global_accesses;
-  global_sectors += other.global_sectors;
-  shared_accesses += other.shared_accesses;
-  shared_passes += other.shared_passes;
-  divergent_branches += other.divergent_branches;
-  return *this;
-}
-
 void LaunchState::report(FindingKind kind, const std::string& text, const Op* op,
                          const BlockState* block, std::uint32_t thread) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex);
   const bool is_last = kind == FindingKind::unsupported || kind == FindingKind::deadlock ||
                        kind == FindingKind::limit || kind == FindingKind::trap;
-  if (stopped_) throw StopLaunch();
-  const int times = ++reported_[{op, kind}];
+  if (has_stopped) throw StopLaunch();
+  const int times = ++reported[{op, kind}];
   if (times == 1) {
-    LaunchFinding finding;
-    finding.kind = kind;
-    finding.text = text;
-    finding.kernel = function.name;
+    LaunchFinding finding{kind, text, program.kernel->name};
     if (op != nullptr && op->source != nullptr) {
       const PtxInstruction& source = *op->source;
       finding.instruction = source.text;
@@ -193,116 +170,74 @@ void LaunchState::report(FindingKind kind, const std::string& text, const Op* op
       }
     }
     if (block != nullptr) finding.block = block->index;
-    finding.thread = {thread % shape.block[0], thread / shape.block[0] % shape.block[1],
-                      thread / shape.block[0] / shape.block[1]};
-    outcome_.findings.push_back(std::move(finding));
+    finding.thread = place_in(shape.block, thread);
+    outcome.findings.push_back(std::move(finding));
   }
-  if (is_last || times == kMostTimes || outcome_.findings.size() >= options.max_findings) {
-    stopped_ = true;
+  if (is_last || times == kMostTimes || outcome.findings.size() >= options.max_findings) {
+    has_stopped = true;
     throw StopLaunch();
   }
 }
 
-void LaunchState::count(const LaunchCounts& counts) {
-  const std::lock_guard lock(mutex_);
-  outcome_.counts += counts;
+const Program* Module::kernel(std::string_view name) const {
+  const auto found =
+      std::ranges::find_if(kernels, [&](const Program& of) { return of.kernel->name == name; });
+  return found == kernels.end() ? nullptr : &*found;
 }
-
-LaunchOutcome LaunchState::take() {
-  outcome_.ok = outcome_.findings.empty();
-  return std::move(outcome_);
-}
-
-Module::Module(std::unique_ptr<DecodedModule> decoded) : decoded_(std::move(decoded)) {}
-Module::Module(Module&&) noexcept = default;
-Module& Module::operator=(Module&&) noexcept = default;
-Module::~Module() = default;
-
-const std::vector<KernelTraits>& Module::kernels() const { return decoded_->kernels; }
-
-const KernelTraits* Module::kernel(std::string_view name) const {
-  for (const KernelTraits& traits : decoded_->kernels) {
-    if (traits.name == name) return &traits;
-  }
-  return nullptr;
-}
-
-const std::vector<ModuleVariable>& Module::variables() const { return decoded_->variables; }
 
 Module load(std::string_view ptx) {
-  auto decoded = std::make_unique<DecodedModule>();
-  decoded->text = read_module(ptx);
-  std::map<std::string, std::uint64_t, std::less<>>& addresses = decoded->addresses;
-  for (const PtxVariable& variable : decoded->text.variables) {
+  Module module;
+  module.text = read_module(ptx);
+  for (const PtxVariable& variable : module.text.variables) {
     if (variable.space != PtxSpace::global && variable.space != PtxSpace::constant) continue;
-    if (addresses.contains(variable.name)) continue;
+    const auto [place, is_new] = module.variables.try_emplace(variable.name);
+    if (!is_new) continue;
     // The judge takes less than 256 bytes between two variables for padding, and reads it.
     const std::size_t bytes = variable.size_bytes + 512;
     const std::size_t align = std::max<std::size_t>(variable.align, 256);
-    decoded->memory.emplace_back(
-        static_cast<std::byte*>(std::aligned_alloc(align, (bytes + align - 1) / align * align)));
-    std::byte* const at = decoded->memory.back().get();
-    if (at == nullptr)
+    auto* const at =
+        static_cast<std::byte*>(std::aligned_alloc(align, (bytes + align - 1) / align * align));
+    if (at == nullptr) {
       throw Error(fmt::format("no memory for {} bytes of {}", bytes, variable.name));
+    }
     std::memset(at, 0, bytes);
-    if (!variable.initial.empty())
-      std::memcpy(at, variable.initial.data(), variable.initial.size());
-    const auto address = reinterpret_cast<std::uint64_t>(at);
-    addresses[variable.name] = address;
-    decoded->variables.push_back({variable.name, address, variable.size_bytes});
+    std::ranges::copy(variable.initial, at);
+    place->second.bytes.reset(at);
+    place->second.size_bytes = variable.size_bytes;
   }
-  for (const PtxVariable& variable : decoded->text.variables) {
+  for (const PtxVariable& variable : module.text.variables) {
     for (const PtxVariable::Address& address : variable.addresses) {
-      const auto found = addresses.find(address.name);
-      if (found == addresses.end() || !addresses.contains(variable.name)) {
+      const auto found = module.variables.find(address.name);
+      const auto place = module.variables.find(variable.name);
+      if (found == module.variables.end() || place == module.variables.end()) {
         throw UsageError(
             fmt::format("PTX: emulator/unsupported: the address of {} as a value", address.name));
       }
-      const std::uint64_t value = found->second + static_cast<std::uint64_t>(address.added);
-      if (address.at + 8 > variable.size_bytes)
+      const std::uint64_t value =
+          found->second.address() + static_cast<std::uint64_t>(address.added);
+      if (address.at + 8 > variable.size_bytes) {
         throw UsageError("PTX: an address in fewer than 8 bytes");
-      std::memcpy(reinterpret_cast<std::byte*>(addresses[variable.name]) + address.at, &value, 8);
+      }
+      std::memcpy(place->second.bytes.get() + address.at, &value, 8);
     }
   }
-  for (const PtxFunction& function : decoded->text.functions) {
+  for (const PtxFunction& function : module.text.functions) {
     if (!function.is_kernel) continue;
-    decoded->programs.push_back(decode_kernel(decoded->text, function, addresses));
-    const Program& program = decoded->programs.back();
-    KernelTraits traits;
-    traits.name = function.name;
-    const std::vector<std::size_t> offsets = parameter_offsets(function);
-    for (std::size_t i = 0; i < offsets.size(); ++i) {
-      const PtxVariable& parameter = function.variables[i];
-      traits.parameters.push_back({parameter.name, offsets[i], parameter.size_bytes});
-      traits.parameter_bytes = offsets[i] + parameter.size_bytes;
-    }
-    traits.shared_bytes = program.shared_bytes;
-    traits.local_bytes = program.local_bytes;
-    traits.max_threads = function.max_threads;
-    traits.cluster = function.cluster;
-    decoded->kernels.push_back(std::move(traits));
+    module.kernels.push_back(decode_kernel(module.text, function, module.variables));
   }
-  return Module(std::move(decoded));
+  return module;
 }
 
 LaunchOutcome run(const Module& module, std::string_view kernel, const LaunchShape& shape,
                   std::span<const std::byte> parameters, const Memory& memory,
                   const MachineOptions& options) {
-  const DecodedModule& decoded = module.decoded();
-  const PtxFunction* const function = decoded.text.function(kernel);
-  const KernelTraits* const traits = module.kernel(kernel);
-  if (function == nullptr || traits == nullptr) {
-    throw UsageError(fmt::format("the module has no kernel {}", kernel));
-  }
-  const Program& program =
-      decoded.programs[static_cast<std::size_t>(traits - module.kernels().data())];
-  check(*function, program, shape, parameters);
-  LaunchState launch(decoded.text, *function, program, shape, options, memory, parameters);
+  const Program* const program = module.kernel(kernel);
+  if (program == nullptr) throw UsageError(fmt::format("the module has no kernel {}", kernel));
+  check(*program, shape, parameters);
+  LaunchState launch{module.text, *program, shape, options, memory, parameters};
   Queue queue;
-  const std::uint64_t cluster_blocks =
-      std::uint64_t{shape.cluster[0]} * shape.cluster[1] * shape.cluster[2];
-  queue.num_clusters =
-      std::uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2] / cluster_blocks;
+  const std::uint64_t cluster_blocks = volume(shape.cluster);
+  queue.num_clusters = volume(shape.grid) / cluster_blocks;
   queue.max_resident = shape.grid_workspace != 0
                            ? queue.num_clusters
                            : std::max<std::uint64_t>(1, options.resident_blocks / cluster_blocks);
@@ -312,7 +247,7 @@ LaunchOutcome run(const Module& module, std::string_view kernel, const LaunchSha
     try {
       work(launch, queue);
     } catch (const std::exception&) {
-      launch.stop();
+      launch.has_stopped = true;
       const std::lock_guard lock(queue.mutex);
       if (queue.failure == nullptr) queue.failure = std::current_exception();
     }
@@ -323,7 +258,8 @@ LaunchOutcome run(const Module& module, std::string_view kernel, const LaunchSha
   work_or_fail();
   others.clear();
   if (queue.failure != nullptr) std::rethrow_exception(queue.failure);
-  return launch.take();
+  launch.outcome.ok = launch.outcome.findings.empty();
+  return std::move(launch.outcome);
 }
 
 }  // namespace assay::emulator

@@ -12,6 +12,7 @@
 
 #include "emulator/left_local.h"
 #include "emulator/memory.h"
+#include "emulator/program.h"
 
 // Runs kernels of a PTX module on CPU cores: what is computed, not how long it takes. Global
 // addresses are addresses of this process. All that the model leaves open (when copies complete,
@@ -19,52 +20,16 @@
 
 namespace assay::emulator {
 
-/// A parameter of a kernel, as cuFuncGetParamInfo has it.
-struct KernelParameter {
-  std::string name;
-  std::size_t offset_bytes = 0;
-  std::size_t size_bytes = 0;
-};
-
-/// What a launch must respect, and what cuFuncGetAttribute tells.
-struct KernelTraits {
-  std::string name;
-  std::vector<KernelParameter> parameters = {};
-  std::size_t parameter_bytes = 0;
-  std::size_t shared_bytes = 0;               // static
-  std::size_t local_bytes = 0;                // of a thread
-  std::uint32_t max_threads = 1024;           // .maxntid or .reqntid
-  std::array<std::uint32_t, 3> cluster = {};  // .reqnctapercluster; 0: not said
-};
-
-/// A variable in global or constant memory. The module owns its bytes.
-struct ModuleVariable {
-  std::string name;
-  std::uint64_t address = 0;
-  std::size_t size_bytes = 0;
-};
-
-struct DecodedModule;  // decoded_module.h
-
 /// A loaded module. Its variables hold their initial values.
-class Module {
- public:
-  explicit Module(std::unique_ptr<DecodedModule> decoded);
-  Module(Module&&) noexcept;
-  Module& operator=(Module&&) noexcept;
-  ~Module();
-
-  const std::vector<KernelTraits>& kernels() const;
-  /// Null if there is none of this name.
-  const KernelTraits* kernel(std::string_view name) const;
+struct Module {
+  PtxModule text;
+  std::vector<Program> kernels;
   /// The caller adds them to its Memory, and takes them away before the module ends. Constants can
   /// be written through an ordinary pointer, as on a GPU.
-  const std::vector<ModuleVariable>& variables() const;
+  ModuleVariables variables;
 
-  const DecodedModule& decoded() const { return *decoded_; }
-
- private:
-  std::unique_ptr<DecodedModule> decoded_;
+  /// Null if there is none of this name.
+  const Program* kernel(std::string_view name) const;
 };
 
 /// Reads PTX. Throws UsageError "PTX:LINE: ..." where the text is no PTX, and
@@ -100,24 +65,33 @@ struct LaunchFinding {
   std::string description() const;
 };
 
-/// What was carried out. A transaction is one 32-byte sector of global memory or one pass over the
-/// banks of shared memory.
+/// What was carried out.
 struct LaunchCounts {
   std::uint64_t instructions = 0;       // of warps
   std::uint64_t lane_instructions = 0;  // of threads
-  std::uint64_t global_accesses = 0;    // of warps
-  std::uint64_t global_sectors = 0;
-  std::uint64_t shared_accesses = 0;
-  std::uint64_t shared_passes = 0;
-  std::uint64_t divergent_branches = 0;
 
-  LaunchCounts& operator+=(const LaunchCounts& other);
+  void operator+=(const LaunchCounts& other) {
+    instructions += other.instructions;
+    lane_instructions += other.lane_instructions;
+  }
 };
 
+using Extents = std::array<std::uint32_t, 3>;
+inline std::uint64_t volume(const Extents& extents) {
+  return std::uint64_t{extents[0]} * extents[1] * extents[2];
+}
+/// What is at a place, x first.
+inline Extents place_in(const Extents& extents, std::uint64_t index) {
+  const std::uint64_t row = index / extents[0];
+  return {static_cast<std::uint32_t>(index % extents[0]),
+          static_cast<std::uint32_t>(row % extents[1]),
+          static_cast<std::uint32_t>(row / extents[1])};
+}
+
 struct LaunchShape {
-  std::array<std::uint32_t, 3> grid = {1, 1, 1};
-  std::array<std::uint32_t, 3> block = {1, 1, 1};
-  std::array<std::uint32_t, 3> cluster = {1, 1, 1};
+  Extents grid = {1, 1, 1};
+  Extents block = {1, 1, 1};
+  Extents cluster = {1, 1, 1};
   std::size_t dynamic_shared_bytes = 0;
   /// Of a cooperative launch, whose blocks are all resident: the address of two words, 0 at first,
   /// in which its blocks count who is at the grid's barrier. 0: it is none.
@@ -144,7 +118,8 @@ struct LaunchOutcome {
 };
 
 /// Runs a kernel to its end, or to a finding after which it cannot go on. `parameters` is laid out
-/// as KernelTraits says. Throws UsageError if there is no such kernel or the shape is impossible.
+/// as Program::parameter_offsets says. Throws UsageError if there is no such kernel or the shape is
+/// impossible.
 LaunchOutcome run(const Module& module, std::string_view kernel, const LaunchShape& shape,
                   std::span<const std::byte> parameters, const Memory& memory,
                   const MachineOptions& options = {});

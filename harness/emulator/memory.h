@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <vector>
 
 namespace assay::emulator {
 
@@ -35,22 +34,13 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  /// The range that all of the bytes lie in, if they may be accessed so; else null. find() is
-  /// called for each access of a kernel, and looks an address up in two tables.
-  const MemoryRange* find(std::uint64_t address, std::size_t bytes, MemoryAccess access) const {
-    const std::uint64_t offset = address - base_;
-    const MemoryRange* const range =
-        offset < address_bytes_ ? &ranges_[pages_[offset / kPageBytes]] : find_added(address);
-    if (range == nullptr || address < range->begin || address >= range->end ||
-        bytes > range->end - address) {
-      return nullptr;
-    }
-    return (access == MemoryAccess::read ? range->readable : range->writable) ? range : nullptr;
-  }
+  /// The range that all of the bytes lie in, if they may be accessed so; else null. It stays where
+  /// it is while nothing else is called.
+  const MemoryRange* find(std::uint64_t address, std::size_t bytes, MemoryAccess access) const;
 
   /// Memory of this process that is the device's until remove(), such as a module's variables.
-  void add(const MemoryRange& range);
-  void remove(std::uint64_t begin);
+  void add(const MemoryRange& range) { ranges_[range.begin] = range; }
+  void remove(std::uint64_t begin) { ranges_.erase(begin); }
 
   /// Memory that may be read and written, 512-byte aligned and exactly so long; 0: there is none.
   std::uint64_t allocate(std::size_t bytes);
@@ -75,23 +65,18 @@ class Memory {
   std::size_t free_bytes() const { return capacity_bytes_ - used_bytes_; }
 
  private:
-  using Index = std::uint32_t;  // into ranges_; 0 is a range of nothing
-
-  const MemoryRange* find_added(std::uint64_t address) const;
   std::uint64_t take_addresses(std::size_t bytes);
   void give_addresses(std::uint64_t begin, std::size_t bytes);
-  Index find_range(std::uint64_t begin, std::size_t bytes) const;
-  void add_range(const MemoryRange& range);
-  void remove_range(Index index);
+  /// Whether a range lies there.
+  bool is_used(std::uint64_t begin, std::size_t bytes) const;
+  /// The range that is exactly this; null: none is.
+  MemoryRange* find_exact(std::uint64_t begin, std::size_t bytes);
 
   std::size_t capacity_bytes_;
   std::size_t used_bytes_ = 0;
   std::uint64_t base_ = 0;
   std::size_t address_bytes_ = 0;
-  Index* pages_ = nullptr;  // of each page, the range
-  std::vector<MemoryRange> ranges_ = std::vector<MemoryRange>(1);
-  std::vector<Index> unused_;                     // of ranges_
-  std::vector<MemoryRange> added_;                // by address
+  std::map<std::uint64_t, MemoryRange> ranges_;   // by begin
   std::map<std::uint64_t, std::uint64_t> taken_;  // begins and ends of addresses in use
   std::uint64_t next_ = 0;                        // where the search for free addresses begins
 };

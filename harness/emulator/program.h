@@ -3,7 +3,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +73,9 @@ struct SpecialValue {
 };
 
 struct Program {
+  const PtxFunction* kernel = nullptr;
+  std::vector<std::size_t> parameter_offsets;
+  std::size_t parameter_bytes = 0;
   std::vector<Op> ops;
   std::vector<std::uint32_t> constants;
   int num_slots = 0;
@@ -89,12 +94,22 @@ inline constexpr std::uint64_t kSharedWindow = std::uint64_t{1} << 56;
 inline constexpr std::uint64_t kLocalWindow = std::uint64_t{1} << 57;
 inline constexpr std::uint64_t kParamWindow = std::uint64_t{1} << 58;
 
-/// Offsets of a kernel's parameters.
-std::vector<std::size_t> parameter_offsets(const PtxFunction& function);
+/// A variable in global or constant memory, with its bytes.
+struct ModuleVariable {
+  struct Free {
+    void operator()(std::byte* bytes) const { std::free(bytes); }
+  };
 
-/// Decodes a kernel. `addresses` are those of the module's global and constant variables.
+  std::unique_ptr<std::byte, Free> bytes;
+  std::size_t size_bytes = 0;
+
+  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(bytes.get()); }
+};
+using ModuleVariables = std::map<std::string, ModuleVariable, std::less<>>;
+
+/// Decodes a kernel of a module.
 Program decode_kernel(const PtxModule& module, const PtxFunction& kernel,
-                      const std::map<std::string, std::uint64_t, std::less<>>& addresses);
+                      const ModuleVariables& variables);
 
 /// Sets `join` of every branch.
 void find_joins(std::vector<Op>& ops);

@@ -13,8 +13,8 @@ namespace {
 // Mbarriers of a cluster that have an actor of their own; more share them.
 constexpr std::uint32_t kSignalActors = 64;
 
-std::size_t warps_of(const ClusterState& cluster) {
-  return cluster.blocks.size() * cluster.blocks.front()->warps.size();
+std::uint32_t warps_of(const ClusterState& cluster) {
+  return static_cast<std::uint32_t>(cluster.warps.size());
 }
 
 std::uint32_t index_of(const Warp& warp) {
@@ -23,12 +23,11 @@ std::uint32_t index_of(const Warp& warp) {
 
 std::string note_text(const Warp& warp, const ShadowWord::Note& note, bool is_write) {
   const ClusterState& cluster = *warp.block->cluster;
-  const auto num_warps = static_cast<std::uint32_t>(cluster.blocks.front()->warps.size());
+  const std::size_t num_warps = warp.block->warps.size();
   const Op& op = cluster.launch.program.ops[note.op];
-  std::string text = fmt::format("{} {}", is_write ? "was written by" : "was read by",
-                                 op.source != nullptr ? op.source->opcode : "an instruction");
-  if (op.source != nullptr && op.source->line > 0)
-    text += fmt::format(" (line {})", op.source->line);
+  std::string text =
+      fmt::format("{} {}{}", is_write ? "was written by" : "was read by",
+                  op.source != nullptr ? op.source->opcode : "an instruction", line_text(op));
   if (note.actor < warps_of(cluster)) {
     text += fmt::format(" of thread {}", note.actor % num_warps * 32 + note.lane);
     if (cluster.blocks.size() > 1) text += fmt::format(" of block {}", note.actor / num_warps);
@@ -38,24 +37,28 @@ std::string note_text(const Warp& warp, const ShadowWord::Note& note, bool is_wr
 
 }  // namespace
 
+std::string line_text(const Op& op) {
+  const bool has_line = op.source != nullptr && op.source->line > 0;
+  return has_line ? fmt::format(" (line {})", op.source->line) : "";
+}
+
 std::size_t num_actors(const ClusterState& cluster) {
   return warps_of(cluster) * 4 + kSignalActors;
 }
 std::uint32_t copies_of(const Warp& warp) {
-  return index_of(warp) + static_cast<std::uint32_t>(warps_of(*warp.block->cluster));
+  return index_of(warp) + warps_of(*warp.block->cluster);
 }
 std::uint32_t bulk_stores_of(const Warp& warp) {
-  return index_of(warp) + static_cast<std::uint32_t>(warps_of(*warp.block->cluster)) * 2;
+  return index_of(warp) + warps_of(*warp.block->cluster) * 2;
 }
 std::uint32_t products_of(const Warp& warp) {
-  return index_of(warp.block->warps[warp.index / 4 * 4]) +
-         static_cast<std::uint32_t>(warps_of(*warp.block->cluster)) * 3;
+  return index_of(warp.block->warps[warp.index / 4 * 4]) + warps_of(*warp.block->cluster) * 3;
 }
 std::uint32_t signals_of(ClusterState& cluster, std::uint32_t mbarrier) {
   const auto next = static_cast<std::uint32_t>(cluster.signal_actors.size());
   const std::uint32_t number =
       cluster.signal_actors.try_emplace(mbarrier, next % kSignalActors).first->second;
-  return static_cast<std::uint32_t>(warps_of(cluster)) * 4 + number;
+  return warps_of(cluster) * 4 + number;
 }
 
 void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, std::uint32_t bytes,
@@ -68,7 +71,7 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
   const bool is_async = actor != nullptr && actor->is_async;
   ShadowWord::Note note;
   note.event = actor != nullptr ? actor->event : order.generic[index];
-  note.op = static_cast<std::uint32_t>(warp.op - warp.block->cluster->launch.program.ops.data());
+  note.op = static_cast<std::uint32_t>(warp.op - warp.ops().data());
   note.actor = static_cast<std::uint16_t>(index);
   note.lane = static_cast<std::uint8_t>(lane);
   note.is_async = is_async;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 // Races in shared memory, by vector clocks. An actor is a warp, or what works beside a warp: its
@@ -80,6 +81,9 @@ struct ShadowWord {
   std::uint8_t next_read = 0;
   std::uint8_t initialised = 0;  // a bit for each byte
 };
+
+/// " (line 12)" of the source, or nothing.
+std::string line_text(const Op& op);
 
 /// The actors of a cluster.
 std::size_t num_actors(const ClusterState& cluster);

@@ -9,22 +9,13 @@ namespace assay::emulator {
 
 namespace {
 
-/// Our encoding. A real map has no such first word, so that bytes that are no map are found out.
-struct EncodedMap {
-  std::uint64_t mark;
-  std::uint64_t address;
-  std::uint64_t extents[5];
-  std::uint64_t strides[4];  // without the contiguous dimension's
-  std::uint16_t box[5];
-  std::uint8_t element_strides[5];
-  std::uint8_t type, rank, swizzle_bytes, fill_nan;
-};
-static_assert(sizeof(EncodedMap) <= sizeof(CUtensorMap));
-static_assert(std::is_trivially_copyable_v<EncodedMap>);
+/// A real map has no such first word, so that bytes that are no map are found out.
 constexpr std::uint64_t kMark = 0x70616D2D79617361;
+static_assert(sizeof(TensorMapView) <= sizeof(CUtensorMap));
+static_assert(std::is_trivially_copyable_v<TensorMapView>);
 
 struct ElementType {
-  CUtensorMapDataType type;
+  int type;
   int bytes;
   PtxType reduction;  // what reduce_elements takes it for
 };
@@ -46,7 +37,7 @@ constexpr ElementType kElementTypes[] = {
 };
 
 /// Of another type: 0 bytes.
-ElementType element_type(CUtensorMapDataType type) {
+ElementType element_type(int type) {
   const auto* const found = std::ranges::find(kElementTypes, type, &ElementType::type);
   return found == std::end(kElementTypes) ? ElementType{type, 0, PtxType::none} : *found;
 }
@@ -58,22 +49,6 @@ bool is_floating(CUtensorMapDataType type) {
 /// The shared memory of an SM. The driver of an H200 takes boxes of 233,472 bytes, and none of
 /// 260,096.
 constexpr std::uint64_t kLargestBoxBytes = 228 * 1024;
-
-/// -1 for one that Hopper has not.
-int swizzle_bytes_of(CUtensorMapSwizzle swizzle) {
-  switch (swizzle) {
-    case CU_TENSOR_MAP_SWIZZLE_NONE:
-      return 0;
-    case CU_TENSOR_MAP_SWIZZLE_32B:
-      return 32;
-    case CU_TENSOR_MAP_SWIZZLE_64B:
-      return 64;
-    case CU_TENSOR_MAP_SWIZZLE_128B:
-      return 128;
-    default:
-      return -1;
-  }
-}
 
 }  // namespace
 
@@ -87,9 +62,10 @@ CUresult encode_tensor_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_
     return CUDA_ERROR_INVALID_VALUE;
   }
   const int element_bytes = element_type(type).bytes;
-  const int swizzle_bytes = swizzle_bytes_of(swizzle);
+  const std::uint32_t swizzle_bytes = swizzle == CU_TENSOR_MAP_SWIZZLE_NONE ? 0 : 16u << swizzle;
   if (rank < 1 || rank > 5 || (rank > 1 && strides == nullptr) || element_bytes == 0 ||
-      swizzle_bytes < 0 || fill > CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA ||
+      swizzle > CU_TENSOR_MAP_SWIZZLE_128B ||
+      fill > CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA ||
       reinterpret_cast<std::uintptr_t>(map) % 64 != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -100,9 +76,10 @@ CUresult encode_tensor_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_
   if (fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA && !is_floating(type)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  EncodedMap encoded{};
+  TensorMapView encoded;
   std::uint64_t box_bytes = static_cast<std::uint64_t>(element_bytes);
   encoded.mark = kMark;
+  encoded.strides[0] = box_bytes;
   encoded.address = reinterpret_cast<std::uintptr_t>(address);
   if (encoded.address % kChunkBytes != 0) return CUDA_ERROR_INVALID_VALUE;
   for (cuuint32_t i = 0; i < rank; ++i) {
@@ -119,17 +96,17 @@ CUresult encode_tensor_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_
     if (strides[i - 1] % kChunkBytes != 0 || strides[i - 1] >= 1ull << 40) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    encoded.strides[i - 1] = strides[i - 1];
+    encoded.strides[i] = strides[i - 1];
   }
   const std::uint32_t row_bytes = box[0] * static_cast<std::uint32_t>(element_bytes);
   if (row_bytes % kChunkBytes != 0 || box_bytes > kLargestBoxBytes ||
-      (swizzle_bytes > 0 && row_bytes > static_cast<std::uint32_t>(swizzle_bytes))) {
+      (swizzle_bytes > 0 && row_bytes > swizzle_bytes)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   encoded.type = static_cast<std::uint8_t>(type);
   encoded.rank = static_cast<std::uint8_t>(rank);
   encoded.swizzle_bytes = static_cast<std::uint8_t>(swizzle_bytes);
-  encoded.fill_nan = fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA ? 1 : 0;
+  encoded.fill_nan = fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
   std::memset(map, 0, sizeof *map);
   std::memcpy(map, &encoded, sizeof encoded);
   return CUDA_SUCCESS;
@@ -144,23 +121,9 @@ std::uint32_t TensorMapView::box_bytes() const {
 }
 
 std::optional<TensorMapView> decode_tensor_map(const void* bytes) {
-  EncodedMap encoded;
-  std::memcpy(&encoded, bytes, sizeof encoded);
-  if (encoded.mark != kMark) return std::nullopt;
   TensorMapView map;
-  map.address = encoded.address;
-  map.type = static_cast<CUtensorMapDataType>(encoded.type);
-  map.rank = encoded.rank;
-  map.swizzle_bytes = encoded.swizzle_bytes;
-  map.fill_nan = encoded.fill_nan != 0;
-  map.strides[0] = static_cast<std::uint64_t>(element_type(map.type).bytes);
-  for (int i = 0; i < map.rank; ++i) {
-    map.extents[i] = encoded.extents[i];
-    map.box[i] = encoded.box[i];
-    map.element_strides[i] = encoded.element_strides[i];
-    if (i > 0) map.strides[i] = encoded.strides[i - 1];
-  }
-  return map;
+  std::memcpy(&map, bytes, sizeof map);
+  return map.mark == kMark ? std::optional(map) : std::nullopt;
 }
 
 std::vector<BoxPiece> box_pieces(const TensorMapView& map,
@@ -224,7 +187,7 @@ std::string_view copy_mistake(const TensorMapView& map, std::span<const std::int
   return "";
 }
 
-PtxType reduction_type(CUtensorMapDataType type) { return element_type(type).reduction; }
+PtxType reduction_type(int type) { return element_type(type).reduction; }
 
 std::array<std::byte, 16> fill_bytes(const TensorMapView& map) {
   std::array<std::byte, 16> bytes{};

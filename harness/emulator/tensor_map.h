@@ -23,16 +23,17 @@ CUresult encode_tensor_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_
                            CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                            CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
 
-/// A tensor map, taken apart. The dimension 0 is the contiguous one.
+/// What the 128 bytes hold. The dimension 0 is the contiguous one.
 struct TensorMapView {
+  std::uint64_t mark = 0;
   std::uint64_t address = 0;
-  CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
-  int rank = 1;
   std::array<std::uint64_t, 5> extents{};  // elements
   std::array<std::uint64_t, 5> strides{};  // bytes; strides[0] is an element's size
-  std::array<std::uint32_t, 5> box{};      // elements
-  std::array<std::uint32_t, 5> element_strides{};
-  int swizzle_bytes = 0;  // 0 (none), 32, 64, 128
+  std::array<std::uint16_t, 5> box{};      // elements
+  std::array<std::uint8_t, 5> element_strides{};
+  std::uint8_t type = 0;  // CUtensorMapDataType
+  std::uint8_t rank = 1;
+  std::uint8_t swizzle_bytes = 0;  // 0 (none), 32, 64, 128
   bool fill_nan = false;
 
   int element_bytes() const { return static_cast<int>(strides[0]); }
@@ -63,7 +64,7 @@ std::string_view copy_mistake(const TensorMapView& map, std::span<const std::int
                               std::uint32_t shared, bool is_load);
 
 /// What reduce_elements takes the elements of a map for; none for what has no reduction.
-PtxType reduction_type(CUtensorMapDataType type);
+PtxType reduction_type(int type);
 
 /// What a load writes outside the tensor: zeros, or NaN of the map's type, of 16 bytes.
 std::array<std::byte, 16> fill_bytes(const TensorMapView& map);

@@ -56,7 +56,6 @@ void part(Warp& warp, const Fragment& from, std::int32_t join_pc, std::int32_t p
   if (join_pc >= 0 && (join < 0 || warp.joins[static_cast<std::size_t>(join)].pc != join_pc)) {
     join = new_join(warp, {join_pc, join, from.lanes, 0, true});
   }
-  ++warp.counts.divergent_branches;
   add_fragment(warp, {pc, lanes, join});
   add_fragment(warp, {other_pc, from.lanes & ~lanes, join});
 }
@@ -65,9 +64,7 @@ void part(Warp& warp, const Fragment& from, std::int32_t join_pc, std::int32_t p
 bool meets(const Warp& warp, const Fragment& one, const Fragment& other) {
   if (other.waiting.what != Waiting::For::lanes) return false;
   if (one.pc == other.pc) return true;
-  const std::vector<Op>& ops = warp.block->cluster->launch.program.ops;
-  return ops[static_cast<std::size_t>(one.pc)].meets_anywhere &&
-         ops[static_cast<std::size_t>(other.pc)].meets_anywhere;
+  return warp.op_at(one.pc).meets_anywhere && warp.op_at(other.pc).meets_anywhere;
 }
 
 bool can_meet(const Warp& warp, const Fragment& fragment) {
@@ -86,7 +83,7 @@ void run_op(Warp& warp, const Op& op, std::uint32_t lanes) {
 
 /// Lanes that met carry out their instruction together, and go on, as one where they can.
 void meet(Warp& warp, const Fragment& fragment) {
-  const Op& op = warp.block->cluster->launch.program.ops[static_cast<std::size_t>(fragment.pc)];
+  const Op& op = warp.op_at(fragment.pc);
   warp.op = &op;
   std::uint32_t together = 0;
   std::vector<Fragment> met, others;
@@ -149,7 +146,7 @@ std::uint32_t members_of(const Warp& warp, const Op& op, std::uint32_t lanes) {
 
 /// Runs one fragment until it waits, parts or has had its share.
 int run_fragment(Warp& warp, std::size_t index, int budget) {
-  const std::vector<Op>& ops = warp.block->cluster->launch.program.ops;
+  const std::vector<Op>& ops = warp.ops();
   Fragment fragment = warp.fragments[index];
   warp.fragments.erase(warp.fragments.begin() + static_cast<std::ptrdiff_t>(index));
   const std::int32_t join_pc =
@@ -260,6 +257,8 @@ int run_fragment(Warp& warp, std::size_t index, int budget) {
 }
 
 }  // namespace
+
+const std::vector<Op>& Warp::ops() const { return block->cluster->launch.program.ops; }
 
 void Warp::report(FindingKind kind, const std::string& text, int lane) {
   block->cluster->launch.report(kind, text, op, block,

@@ -30,39 +30,21 @@ struct StopLaunch {};
 
 /// What all threads of this process have in common.
 struct LaunchState {
-  LaunchState(const PtxModule& module_of, const PtxFunction& function_of, const Program& program_of,
-              const LaunchShape& shape_of, const MachineOptions& options_of,
-              const Memory& memory_of, std::span<const std::byte> parameters_of)
-      : module(module_of),
-        function(function_of),
-        program(program_of),
-        shape(shape_of),
-        options(options_of),
-        memory(memory_of),
-        parameters(parameters_of) {}
-
   const PtxModule& module;
-  const PtxFunction& function;
   const Program& program;
   const LaunchShape& shape;
   const MachineOptions& options;
   const Memory& memory;
   std::span<const std::byte> parameters;
+  std::mutex mutex = {};  // of the three
+  LaunchOutcome outcome = {};
+  std::map<std::pair<const Op*, FindingKind>, int> reported = {};
+  std::atomic<bool> has_stopped = false;
 
   /// Keeps a finding, one of a kind for each instruction. Throws StopLaunch where nothing can go on
   /// behind it, and when there are as many as options allow.
   void report(FindingKind kind, const std::string& text, const Op* op, const BlockState* block,
               std::uint32_t thread);
-  bool has_stopped() const { return stopped_.load(std::memory_order_relaxed); }
-  void stop() { stopped_ = true; }
-  void count(const LaunchCounts& counts);
-  LaunchOutcome take();
-
- private:
-  std::mutex mutex_;
-  LaunchOutcome outcome_;
-  std::map<std::pair<const Op*, FindingKind>, int> reported_;
-  std::atomic<bool> stopped_ = false;
 };
 
 /// Why lanes do not go on.
@@ -152,6 +134,7 @@ struct Warp {
   std::uint64_t last_meeting = 0;        // counts.instructions when lanes last arrived at a join
   std::vector<std::int32_t> apart = {};  // joins (their pc) at which lanes do not wait any more
   const Op* op = nullptr;                // that is carried out
+  std::uint32_t cluster_arrived = 0;     // lanes at the cluster's barrier
   std::uint64_t cluster_generation = 0;  // at which it arrived
   // Of cp.async, and of bulk stores: how many have begun, and how many had at each commit.
   std::array<std::uint32_t, 2> num_copies = {};
@@ -205,6 +188,8 @@ struct Warp {
     }
   }
   std::uint32_t first_thread() const { return index * 32; }
+  const std::vector<Op>& ops() const;
+  const Op& op_at(std::int32_t pc) const { return ops()[static_cast<std::size_t>(pc)]; }
   void report(FindingKind kind, const std::string& text, int lane = 0);
   /// Something happened that others may wait for.
   void progress();
@@ -223,7 +208,7 @@ struct NamedBarrier {
 
 struct BlockState {
   ClusterState* cluster = nullptr;
-  std::array<std::uint32_t, 3> index = {};
+  Extents index = {};
   std::uint32_t rank = 0;  // in the cluster
   std::uint32_t num_threads = 0;
   std::vector<std::byte> shared = {};
@@ -256,9 +241,9 @@ struct ClusterState {
   // where each cluster began at 0.
   std::uint64_t begun_at = random() >> 32;
   std::vector<std::unique_ptr<BlockState>> blocks = {};
+  std::vector<Warp*> warps = {};  // of all blocks
   std::vector<PendingWork> pending = {};
   std::uint64_t barrier_generation = 0;
-  std::vector<std::vector<std::uint32_t>> barrier_arrived = {};  // lanes of each warp of each block
   SyncPoint barrier_point = {};
   std::map<std::uint64_t, SyncPoint> points = {};  // by address: mbarriers, words of atomics
   std::map<std::uint32_t, std::uint32_t> signal_actors = {};  // of mbarriers
@@ -266,11 +251,11 @@ struct ClusterState {
   std::uint64_t num_progress = 0;
   std::uint64_t round = 0;
   std::uint64_t last_progress = 0;  // the round of it
-  LaunchCounts counts = {};         // of all warps, once they have ended
   std::uint64_t counted = 0;        // instructions, for the launch's limit
 
   ClusterState(LaunchState& of_launch, std::uint64_t index_of);
   std::uint64_t number_of(const BlockState& block) const;  // in the grid
+  LaunchCounts counts() const;
   /// Of a cluster that has ended: its local memory stays for the next launch.
   void leave_local();
   /// Runs each warp for a while; false: all have ended. Reports a deadlock.

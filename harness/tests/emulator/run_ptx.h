@@ -42,14 +42,14 @@ class PtxRun {
       parameters.push_back(begin);
       memory.add({begin, begin + buffer.size(), true, true});
     }
-    for (const ModuleVariable& variable : module.variables()) {
-      memory.add({variable.address, variable.address + variable.size_bytes});
+    for (const auto& [name, variable] : module.variables) {
+      memory.add({variable.address(), variable.address() + variable.size_bytes});
     }
 
-    if (module.kernels().empty()) throw UsageError("no kernel");
-    const std::size_t bytes = std::min<std::size_t>(module.kernels()[0].parameter_bytes, 4096);
+    if (module.kernels.empty()) throw UsageError("no kernel");
+    const std::size_t bytes = std::min<std::size_t>(module.kernels[0].parameter_bytes, 4096);
     parameters.resize(std::max(parameters.size(), bytes / 8 + 1));
-    outcome = emulator::run(module, module.kernels()[0].name, shape,
+    outcome = emulator::run(module, module.kernels[0].kernel->name, shape,
                             std::as_bytes(std::span(parameters)), memory, options);
   }
 
