@@ -119,8 +119,7 @@ Mbarrier* mbarrier_at(Warp& warp, const Op& op, int lane, Access access) {
 }
 
 void initialise(Warp& warp, const Op& op, std::uint32_t lanes) {
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int lane = std::countr_zero(lanes);
+  for (const int lane : Lanes(lanes)) {
     const std::uint32_t count = warp.in(op.b)[lane];
     if (count == 0 || count >= 1u << 20) {
       warp.report(FindingKind::misuse, fmt::format("an mbarrier of {} arrivals", count), lane);
@@ -151,8 +150,7 @@ bool check_valid(Warp& warp, const Mbarrier& barrier, int lane) {
 /// arrives, it expects bytes; 2: with a count.
 void arrive(Warp& warp, const Op& op, std::uint32_t lanes) {
   warp.progress();
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int lane = std::countr_zero(lanes);
+  for (const int lane : Lanes(lanes)) {
     Mbarrier* const barrier = mbarrier_at(warp, op, lane, Access::sync);
     if (barrier == nullptr || !check_valid(warp, *barrier, lane)) continue;
     SyncPoint& point = warp.block->cluster->points[cluster_address(warp, op, lane)];
@@ -173,8 +171,7 @@ void arrive(Warp& warp, const Op& op, std::uint32_t lanes) {
 /// arriving gave.
 std::uint32_t completed(Warp& warp, const Op& op, std::uint32_t lanes, std::uint32_t& waited) {
   std::uint32_t result = 0;
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int lane = std::countr_zero(lanes);
+  for (const int lane : Lanes(lanes)) {
     const Mbarrier* const barrier = mbarrier_at(warp, op, lane, Access::sync);
     if (barrier == nullptr || !check_valid(warp, *barrier, lane)) {
       result |= 1u << lane;
@@ -221,8 +218,7 @@ bool test_phase(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t lane
 }
 
 void count_pending(Warp& warp, const Op& op, std::uint32_t lanes) {
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int lane = std::countr_zero(lanes);
+  for (const int lane : Lanes(lanes)) {
     warp.at(op.out)[lane] = Mbarrier::of(lanes_in<std::uint64_t>(warp, op.a)[lane]).pending();
   }
 }

@@ -10,7 +10,7 @@ void cast(Warp& warp, const Op& op, std::uint32_t lanes) {
   struct Cast {
     R operator()(A a) const { return static_cast<R>(a); }
   };
-  unary<R, A, Cast>(warp, op, lanes);
+  lanewise<Cast, R, A>(warp, op, lanes);
 }
 
 /// The value of an integer type, extended to 64 bits.
@@ -68,8 +68,7 @@ void convert_pair(Warp& warp, const Op& op, std::uint32_t lanes) {
   const Conversion how = conversion_of(op);
   const PtxType to = op.type, from = op.from;
   const int out_bits = bits_of(op.type) / 2, in_bits = bits_of(op.from) / 2;
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int i = std::countr_zero(lanes);
+  for (const int i : Lanes(lanes)) {
     const std::uint32_t first = warp.in(op.a)[i];
     const std::uint32_t high = op.b != kNoSlot ? first : first >> in_bits;
     const std::uint32_t low = op.b != kNoSlot ? warp.in(op.b)[i] : first & ((1u << in_bits) - 1);

@@ -189,8 +189,7 @@ void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
 
 /// st.async: values into another block's shared memory, and bytes to its mbarrier.
 void store_async(Warp& warp, const Op& op, std::uint32_t lanes) {
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int lane = std::countr_zero(lanes);
+  for (const int lane : Lanes(lanes)) {
     const auto to = static_cast<std::uint32_t>(address_of(warp, op, lane));
     const std::uint32_t barrier = shared_of(warp, op.d, op.is_narrow_barrier, lane);
     const auto bytes = static_cast<std::uint32_t>(op.list.size()) * op.bytes;

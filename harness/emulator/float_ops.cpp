@@ -56,10 +56,10 @@ __attribute__((target("avx2,fma"))) void fma_lanes(Warp& warp, const Op& op, std
 Handler fma_handler() {
   return __builtin_cpu_supports("fma") != 0 && __builtin_cpu_supports("avx2") != 0
              ? fma_lanes
-             : ternary<float, float, float, float, Fma>;
+             : lanewise<Fma, float, float, float, float>;
 }
 #else
-Handler fma_handler() { return ternary<float, float, float, float, Fma>; }
+Handler fma_handler() { return lanewise<Fma, float, float, float, float>; }
 #endif
 
 /// With all modifiers, one lane after the other; f16, bf16 and pairs, too. op.mode is the
@@ -99,17 +99,17 @@ struct FloatForm {
 
 template <class F>
 FloatForm one(FloatOperation operation, F) {
-  return {operation, 1, unary<float, float, F>, unary<double, double, F>};
+  return {operation, 1, lanewise<F, float, float>, lanewise<F, double, double>};
 }
 template <class F>
 FloatForm two(FloatOperation operation, F) {
-  return {operation, 2, binary<float, float, float, F>, binary<double, double, double, F>};
+  return {operation, 2, lanewise<F, float, float, float>, lanewise<F, double, double, double>};
 }
 
 const FloatForm* find_float_form(std::string_view name) {
   using Of = FloatOperation;
   static const FloatForm kFma{Of::fma, 3, fma_handler(),
-                              ternary<double, double, double, double, Fma>};
+                              lanewise<Fma, double, double, double, double>};
   static const std::map<std::string_view, FloatForm> kForms{
       {"add", two(Of::add, [](auto a, auto b) { return canonical(a + b); })},
       {"sub", two(Of::sub, [](auto a, auto b) { return canonical(a - b); })},

@@ -68,8 +68,10 @@ std::int64_t low_24(T a) {
   return static_cast<std::int64_t>(static_cast<T>(static_cast<U>(a) << 8)) >> 8;
 }
 
-std::int32_t saturated(std::int64_t value) {
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>(value, INT32_MIN, INT32_MAX));
+template <class T>
+std::int64_t saturated(T a, T b, int sign) {
+  const std::int64_t sum = static_cast<std::int64_t>(a) + sign * static_cast<std::int64_t>(b);
+  return std::clamp<std::int64_t>(sum, INT32_MIN, INT32_MAX);
 }
 
 /// The sum of products of parts of a (of type A, so far apart) and bytes of b.
@@ -130,16 +132,12 @@ T field_of(T a, U begin, U length) {
 }
 
 template <class T>
-void insert_bits(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const auto *const a = lanes_in<T>(warp, op.a), *const b = lanes_in<T>(warp, op.b);
-  const U *const begins = warp.in(op.c), *const lengths = warp.in(op.d);
-  auto* const out = lanes_out<T>(warp, op.out);
-  each_lane(lanes, [=](int i) {
-    const U begin = begins[i] & 0xff, length = std::min<U>(lengths[i] & 0xff, kBits<T>);
-    const T ones = static_cast<T>(length == kBits<T> ? ~T{0} : (T{1} << length) - 1);
-    const T field = begin >= kBits<T> ? T{0} : static_cast<T>(ones << begin);
-    out[i] = field == 0 ? b[i] : (b[i] & ~field) | (static_cast<T>(a[i] << begin) & field);
-  });
+T with_field(T a, T b, U begin, U length) {
+  begin &= 0xff;
+  length = std::min<U>(length & 0xff, kBits<T>);
+  if (begin >= kBits<T>) return b;
+  const U64 ones = length == 64 ? ~U64{0} : (U64{1} << length) - 1, field = ones << begin;
+  return static_cast<T>((extended(b) & ~field) | (extended(a) << begin & field));
 }
 
 /// The modes of prmt: any bytes, f4e, b4e, rc8, ecl, ecr, rc16.
@@ -219,72 +217,39 @@ void add_with_carry(Warp& warp, const Op& op, std::uint32_t lanes) {
   }
 }
 
-/// A form, which its opcode without types names. `operands`: the type of each, the result first:
-/// t: the instruction's; u: 32 bits; w: twice as wide as the instruction's.
+/// A form, which its opcode without types names. `operands` are the letters of Form::take().
 struct IntegerForm {
   std::string_view operands;
   Handler (*handler)(PtxType);
   U mode = 0;  // Op::mode
 };
 
-// Handlers of an operation F on one lane, whose operands have the types that `operands` has.
-template <class F>
-IntegerForm t_t(F) {
-  return {"tt", [](PtxType type) { return unary_integer<F>(type); }};
-}
-template <class F>
-IntegerForm u_t(F) {
-  return {"ut", [](PtxType type) {
-            return for_integer(type, [](auto x) -> Handler { return unary<U, decltype(x), F>; });
+struct Letters {
+  char text[6] = {};
+  std::size_t count = 0;
+  template <std::size_t kSize>
+  consteval Letters(const char (&letters)[kSize]) : count(kSize - 1) {  // NOLINT
+    std::copy_n(letters, kSize, text);
+  }
+};
+template <char kLetter, class T>
+using Operand = std::conditional_t<kLetter == 'u', U,
+                                   std::conditional_t<kLetter == 'w' && sizeof(T) < 8, Wide<T>, T>>;
+
+/// An operation F on one lane.
+template <Letters kLetters, class F>
+IntegerForm of(F) {
+  static constexpr Letters kText = kLetters;
+  return {{kText.text, kText.count}, [](PtxType type) {
+            return for_integer(type, []<class T>(T) -> Handler {
+              return []<std::size_t... kIndex>(std::index_sequence<kIndex...>)->Handler {
+                return lanewise<F, Operand<kLetters.text[kIndex], T>...>;
+              }
+              (std::make_index_sequence<kLetters.count>());
+            });
           }};
 }
-template <class F>
-IntegerForm t_tt(F) {
-  return {"ttt", [](PtxType type) { return binary_integer<F>(type); }};
-}
-template <class F>
-IntegerForm t_ttt(F) {
-  return {"tttt", [](PtxType type) { return ternary_integer<F>(type); }};
-}
-template <class F>
-IntegerForm t_tu(F) {
-  return {"ttu", [](PtxType type) {
-            return for_integer(
-                type, [](auto x) -> Handler { return binary<decltype(x), decltype(x), U, F>; });
-          }};
-}
-template <class F>
-IntegerForm s_ss(F) {
-  return {"ttt", [](PtxType) -> Handler { return binary<S32, S32, S32, F>; }};
-}
-template <class F>
-IntegerForm u_uuu(F) {
-  return {"uuuu", [](PtxType) -> Handler { return ternary<U, U, U, U, F>; }};
-}
 
-/// f of a value of each type that has one twice as wide.
-template <class F>
-Handler for_narrow(PtxType type, F f) {
-  return for_integer(type, [&](auto x) -> Handler {
-    if constexpr (sizeof x < 8) return f(x);
-    throw UnknownForm();
-  });
-}
-
-Handler wide_product(PtxType type) {
-  return for_narrow(type, [](auto x) -> Handler {
-    using T = decltype(x);
-    const auto multiply = [](T a, T b) { return product(a, b); };
-    return binary<Wide<T>, T, T, decltype(multiply)>;
-  });
-}
-Handler wide_sum(PtxType type) {
-  return for_narrow(type, [](auto x) -> Handler {
-    using T = decltype(x);
-    const auto add = [](T a, T b, Wide<T> c) { return extended(product(a, b)) + extended(c); };
-    return ternary<Wide<T>, T, T, Wide<T>, decltype(add)>;
-  });
-}
 template <CarryTerm kTerm>
 Handler with_carry(PtxType type) {
   return bits_of(type) == 64 ? add_with_carry<U64, kTerm> : add_with_carry<U, kTerm>;
@@ -297,80 +262,79 @@ using U16 = std::uint16_t;
 
 const IntegerForm* find_integer_form(const std::string& name) {
   static const std::map<std::string, IntegerForm, std::less<>> kForms{
-      {"add", t_tt([](auto a, auto b) { return extended(a) + extended(b); })},
-      {"sub", t_tt([](auto a, auto b) { return extended(a) - extended(b); })},
-      {"add.sat.s32", s_ss([](S32 a, S32 b) { return saturated(std::int64_t{a} + b); })},
-      {"sub.sat.s32", s_ss([](S32 a, S32 b) { return saturated(std::int64_t{a} - b); })},
-      {"mul.lo", t_tt([](auto a, auto b) { return extended(a) * extended(b); })},
-      {"mul.hi", t_tt([](auto a, auto b) { return high_product(a, b); })},
-      {"mul.wide", {"wtt", wide_product}},
+      {"add", of<"ttt">([](auto a, auto b) { return extended(a) + extended(b); })},
+      {"sub", of<"ttt">([](auto a, auto b) { return extended(a) - extended(b); })},
+      {"add.sat.s32", of<"ttt">([](auto a, auto b) { return saturated(a, b, 1); })},
+      {"sub.sat.s32", of<"ttt">([](auto a, auto b) { return saturated(a, b, -1); })},
+      {"mul.lo", of<"ttt">([](auto a, auto b) { return extended(a) * extended(b); })},
+      {"mul.hi", of<"ttt">([](auto a, auto b) { return high_product(a, b); })},
+      {"mul.wide", of<"wtt">([](auto a, auto b) { return product(a, b); })},
       {"mad.lo",
-       t_ttt([](auto a, auto b, auto c) { return extended(a) * extended(b) + extended(c); })},
-      {"mad.hi",
-       t_ttt([](auto a, auto b, auto c) { return extended(high_product(a, b)) + extended(c); })},
-      {"mad.wide", {"wttw", wide_sum}},
-      {"mul24.lo", t_tt([](auto a, auto b) { return low_24(a) * low_24(b); })},
-      {"mul24.hi", t_tt([](auto a, auto b) { return (low_24(a) * low_24(b)) >> 16; })},
-      {"mad24.lo",
-       t_ttt([](auto a, auto b, auto c) { return extended(low_24(a) * low_24(b)) + extended(c); })},
-      {"div", t_tt([](auto a, auto b) { return quotient(a, b); })},
-      {"rem", t_tt([](auto a, auto b) { return remainder(a, b); })},
-      {"min", t_tt([](auto a, auto b) { return std::min(a, b); })},
-      {"max", t_tt([](auto a, auto b) { return std::max(a, b); })},
-      {"min.relu", t_tt([](auto a, auto b) { return std::max(std::min(a, b), decltype(a){0}); })},
-      {"max.relu", t_tt([](auto a, auto b) { return std::max(std::max(a, b), decltype(a){0}); })},
-      {"abs", t_t([](auto a) { return a < 0 ? 0 - extended(a) : extended(a); })},
-      {"neg", t_t([](auto a) { return 0 - extended(a); })},
-      {"sad", t_ttt([](auto a, auto b, auto c) {
+       of<"tttt">([](auto a, auto b, auto c) { return extended(a) * extended(b) + extended(c); })},
+      {"mad.hi", of<"tttt">([](auto a, auto b, auto c) {
+         return extended(high_product(a, b)) + extended(c);
+       })},
+      {"mad.wide",
+       of<"wttw">([](auto a, auto b, auto c) { return extended(product(a, b)) + extended(c); })},
+      {"mul24.lo", of<"ttt">([](auto a, auto b) { return low_24(a) * low_24(b); })},
+      {"mul24.hi", of<"ttt">([](auto a, auto b) { return (low_24(a) * low_24(b)) >> 16; })},
+      {"mad24.lo", of<"tttt">([](auto a, auto b, auto c) {
+         return extended(low_24(a) * low_24(b)) + extended(c);
+       })},
+      {"div", of<"ttt">([](auto a, auto b) { return quotient(a, b); })},
+      {"rem", of<"ttt">([](auto a, auto b) { return remainder(a, b); })},
+      {"min", of<"ttt">([](auto a, auto b) { return std::min(a, b); })},
+      {"max", of<"ttt">([](auto a, auto b) { return std::max(a, b); })},
+      {"min.relu",
+       of<"ttt">([](auto a, auto b) { return std::max(std::min(a, b), decltype(a){0}); })},
+      {"max.relu",
+       of<"ttt">([](auto a, auto b) { return std::max(std::max(a, b), decltype(a){0}); })},
+      {"abs", of<"tt">([](auto a) { return a < 0 ? 0 - extended(a) : extended(a); })},
+      {"neg", of<"tt">([](auto a) { return 0 - extended(a); })},
+      {"sad", of<"tttt">([](auto a, auto b, auto c) {
          return extended(c) + (a < b ? extended(b) - extended(a) : extended(a) - extended(b));
        })},
-      {"dp4a.u32.u32", u_uuu([](U a, U b, U c) { return dot<U8, U8, 4, 0>(a, b, c); })},
-      {"dp4a.u32.s32", u_uuu([](U a, U b, U c) { return dot<U8, S8, 4, 0>(a, b, c); })},
-      {"dp4a.s32.u32", u_uuu([](U a, U b, U c) { return dot<S8, U8, 4, 0>(a, b, c); })},
-      {"dp4a.s32.s32", u_uuu([](U a, U b, U c) { return dot<S8, S8, 4, 0>(a, b, c); })},
-      {"dp2a.lo.u32.u32", u_uuu([](U a, U b, U c) { return dot<U16, U8, 2, 0>(a, b, c); })},
-      {"dp2a.lo.u32.s32", u_uuu([](U a, U b, U c) { return dot<U16, S8, 2, 0>(a, b, c); })},
-      {"dp2a.lo.s32.u32", u_uuu([](U a, U b, U c) { return dot<S16, U8, 2, 0>(a, b, c); })},
-      {"dp2a.lo.s32.s32", u_uuu([](U a, U b, U c) { return dot<S16, S8, 2, 0>(a, b, c); })},
-      {"dp2a.hi.u32.u32", u_uuu([](U a, U b, U c) { return dot<U16, U8, 2, 2>(a, b, c); })},
-      {"dp2a.hi.u32.s32", u_uuu([](U a, U b, U c) { return dot<U16, S8, 2, 2>(a, b, c); })},
-      {"dp2a.hi.s32.u32", u_uuu([](U a, U b, U c) { return dot<S16, U8, 2, 2>(a, b, c); })},
-      {"dp2a.hi.s32.s32", u_uuu([](U a, U b, U c) { return dot<S16, S8, 2, 2>(a, b, c); })},
-      {"and", t_tt([](auto a, auto b) { return a & b; })},
-      {"or", t_tt([](auto a, auto b) { return a | b; })},
-      {"xor", t_tt([](auto a, auto b) { return a ^ b; })},
-      {"not", t_t([](auto a) { return ~a; })},
-      {"cnot", t_t([](auto a) { return a == 0 ? 1 : 0; })},
-      {"brev", t_t([](auto a) { return reversed(a); })},
-      {"shl", t_tu([](auto a, U by) { return shifted_left(a, by); })},
-      {"shr", t_tu([](auto a, U by) { return shifted_right(a, by); })},
-      {"shf.l.wrap", u_uuu([](U a, U b, U by) { return funnel(a, b, by & 31, true); })},
-      {"shf.l.clamp", u_uuu([](U a, U b, U by) { return funnel(a, b, std::min(by, 32u), true); })},
-      {"shf.r.wrap", u_uuu([](U a, U b, U by) { return funnel(a, b, by & 31, false); })},
-      {"shf.r.clamp", u_uuu([](U a, U b, U by) { return funnel(a, b, std::min(by, 32u), false); })},
-      {"popc", u_t([](auto a) { return static_cast<U>(std::popcount(as_unsigned(a))); })},
-      {"clz", u_t([](auto a) { return static_cast<U>(std::countl_zero(as_unsigned(a))); })},
-      {"bfind", u_t([](auto a) { return highest_bit(a, false); })},
-      {"bfind.shiftamt", u_t([](auto a) { return highest_bit(a, true); })},
-      {"bfe",
-       {"ttuu",
-        [](PtxType type) {
-          return for_integer(type, [](auto x) -> Handler {
-            using T = decltype(x);
-            const auto take = [](T a, U begin, U length) { return field_of(a, begin, length); };
-            return ternary<T, T, U, U, decltype(take)>;
-          });
-        }}},
-      {"bfi",
-       {"tttuu",
-        [](PtxType type) { return bits_of(type) == 64 ? insert_bits<U64> : insert_bits<U>; }}},
-      {"prmt", u_uuu([](U a, U b, U c) { return permuted(a, b, c, kAnyBytes); })},
-      {"prmt.f4e", u_uuu([](U a, U b, U c) { return permuted(a, b, c, kForward4); })},
-      {"prmt.b4e", u_uuu([](U a, U b, U c) { return permuted(a, b, c, kBackward4); })},
-      {"prmt.rc8", u_uuu([](U a, U b, U c) { return permuted(a, b, c, kReplicate8); })},
-      {"prmt.ecl", u_uuu([](U a, U b, U c) { return permuted(a, b, c, kEdgeLeft); })},
-      {"prmt.ecr", u_uuu([](U a, U b, U c) { return permuted(a, b, c, kEdgeRight); })},
-      {"prmt.rc16", u_uuu([](U a, U b, U c) { return permuted(a, b, c, kReplicate16); })},
+      {"dp4a.u32.u32", of<"uuuu">([](U a, U b, U c) { return dot<U8, U8, 4, 0>(a, b, c); })},
+      {"dp4a.u32.s32", of<"uuuu">([](U a, U b, U c) { return dot<U8, S8, 4, 0>(a, b, c); })},
+      {"dp4a.s32.u32", of<"uuuu">([](U a, U b, U c) { return dot<S8, U8, 4, 0>(a, b, c); })},
+      {"dp4a.s32.s32", of<"uuuu">([](U a, U b, U c) { return dot<S8, S8, 4, 0>(a, b, c); })},
+      {"dp2a.lo.u32.u32", of<"uuuu">([](U a, U b, U c) { return dot<U16, U8, 2, 0>(a, b, c); })},
+      {"dp2a.lo.u32.s32", of<"uuuu">([](U a, U b, U c) { return dot<U16, S8, 2, 0>(a, b, c); })},
+      {"dp2a.lo.s32.u32", of<"uuuu">([](U a, U b, U c) { return dot<S16, U8, 2, 0>(a, b, c); })},
+      {"dp2a.lo.s32.s32", of<"uuuu">([](U a, U b, U c) { return dot<S16, S8, 2, 0>(a, b, c); })},
+      {"dp2a.hi.u32.u32", of<"uuuu">([](U a, U b, U c) { return dot<U16, U8, 2, 2>(a, b, c); })},
+      {"dp2a.hi.u32.s32", of<"uuuu">([](U a, U b, U c) { return dot<U16, S8, 2, 2>(a, b, c); })},
+      {"dp2a.hi.s32.u32", of<"uuuu">([](U a, U b, U c) { return dot<S16, U8, 2, 2>(a, b, c); })},
+      {"dp2a.hi.s32.s32", of<"uuuu">([](U a, U b, U c) { return dot<S16, S8, 2, 2>(a, b, c); })},
+      {"and", of<"ttt">([](auto a, auto b) { return a & b; })},
+      {"or", of<"ttt">([](auto a, auto b) { return a | b; })},
+      {"xor", of<"ttt">([](auto a, auto b) { return a ^ b; })},
+      {"not", of<"tt">([](auto a) { return ~a; })},
+      {"cnot", of<"tt">([](auto a) { return a == 0 ? 1 : 0; })},
+      {"brev", of<"tt">([](auto a) { return reversed(a); })},
+      {"shl", of<"ttu">([](auto a, U by) { return shifted_left(a, by); })},
+      {"shr", of<"ttu">([](auto a, U by) { return shifted_right(a, by); })},
+      {"shf.l.wrap", of<"uuuu">([](U a, U b, U by) { return funnel(a, b, by & 31, true); })},
+      {"shf.l.clamp",
+       of<"uuuu">([](U a, U b, U by) { return funnel(a, b, std::min(by, 32u), true); })},
+      {"shf.r.wrap", of<"uuuu">([](U a, U b, U by) { return funnel(a, b, by & 31, false); })},
+      {"shf.r.clamp",
+       of<"uuuu">([](U a, U b, U by) { return funnel(a, b, std::min(by, 32u), false); })},
+      {"popc", of<"ut">([](auto a) { return static_cast<U>(std::popcount(as_unsigned(a))); })},
+      {"clz", of<"ut">([](auto a) { return static_cast<U>(std::countl_zero(as_unsigned(a))); })},
+      {"bfind", of<"ut">([](auto a) { return highest_bit(a, false); })},
+      {"bfind.shiftamt", of<"ut">([](auto a) { return highest_bit(a, true); })},
+      {"bfe", of<"ttuu">([](auto a, U begin, U length) { return field_of(a, begin, length); })},
+      {"bfi", of<"tttuu">([](auto a, auto b, U begin, U length) {
+         return with_field(a, b, begin, length);
+       })},
+      {"prmt", of<"uuuu">([](U a, U b, U c) { return permuted(a, b, c, kAnyBytes); })},
+      {"prmt.f4e", of<"uuuu">([](U a, U b, U c) { return permuted(a, b, c, kForward4); })},
+      {"prmt.b4e", of<"uuuu">([](U a, U b, U c) { return permuted(a, b, c, kBackward4); })},
+      {"prmt.rc8", of<"uuuu">([](U a, U b, U c) { return permuted(a, b, c, kReplicate8); })},
+      {"prmt.ecl", of<"uuuu">([](U a, U b, U c) { return permuted(a, b, c, kEdgeLeft); })},
+      {"prmt.ecr", of<"uuuu">([](U a, U b, U c) { return permuted(a, b, c, kEdgeRight); })},
+      {"prmt.rc16", of<"uuuu">([](U a, U b, U c) { return permuted(a, b, c, kReplicate16); })},
       {"lop3", {"uuuu", [](PtxType) -> Handler { return lop3; }}},
       {"add.cc", {"ttt", with_carry<CarryTerm::none>, kWrites}},
       {"addc", {"ttt", with_carry<CarryTerm::none>, kReads}},

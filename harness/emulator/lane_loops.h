@@ -1,39 +1,27 @@
 #pragma once
 
+#include <array>
+#include <tuple>
+
 #include "emulator/decode.h"
 
 // Handlers out of functors: F is a type whose call is the operation on one lane.
 
 namespace assay::emulator {
 
-template <class R, class A, class F>
-void unary(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const auto* const a = lanes_in<A>(warp, op.a);
-  auto* const out = lanes_out<R>(warp, op.out);
+template <class F, class R, class... A>
+void lane_loop(std::uint32_t lanes, Stored<R>* out, const Stored<A>*... in) {
   each_lane(lanes,
-            [=](int i) { out[i] = to_stored<R>(static_cast<R>(F()(from_stored<A>(a[i])))); });
+            [=](int i) { out[i] = to_stored<R>(static_cast<R>(F()(from_stored<A>(in[i])...))); });
 }
-
-template <class R, class A, class B, class F>
-void binary(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const auto* const a = lanes_in<A>(warp, op.a);
-  const auto* const b = lanes_in<B>(warp, op.b);
-  auto* const out = lanes_out<R>(warp, op.out);
-  each_lane(lanes, [=](int i) {
-    out[i] = to_stored<R>(static_cast<R>(F()(from_stored<A>(a[i]), from_stored<B>(b[i]))));
-  });
-}
-
-template <class R, class A, class B, class C, class F>
-void ternary(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const auto* const a = lanes_in<A>(warp, op.a);
-  const auto* const b = lanes_in<B>(warp, op.b);
-  const auto* const c = lanes_in<C>(warp, op.c);
-  auto* const out = lanes_out<R>(warp, op.out);
-  each_lane(lanes, [=](int i) {
-    out[i] = to_stored<R>(
-        static_cast<R>(F()(from_stored<A>(a[i]), from_stored<B>(b[i]), from_stored<C>(c[i]))));
-  });
+template <class F, class R, class... A>
+void lanewise(Warp& warp, const Op& op, std::uint32_t lanes) {
+  auto next = [slot = std::array{op.a, op.b, op.c, op.d}, i = std::size_t{0}]() mutable {
+    return slot[i++];
+  };
+  // In braces operands are evaluated in their order.
+  std::apply(lane_loop<F, R, A...>,
+             std::tuple{lanes, lanes_out<R>(warp, op.out), lanes_in<A>(warp, next())...});
 }
 
 /// f of a value of the C++ type that a type of integers or bits is.
@@ -58,23 +46,6 @@ auto for_integer(PtxType type, F f) {
     default:
       throw UnknownForm();
   }
-}
-
-/// Handlers of an operation on values of one type.
-template <class F>
-Handler unary_integer(PtxType type) {
-  return for_integer(type, [](auto x) -> Handler { return unary<decltype(x), decltype(x), F>; });
-}
-template <class F>
-Handler binary_integer(PtxType type) {
-  return for_integer(
-      type, [](auto x) -> Handler { return binary<decltype(x), decltype(x), decltype(x), F>; });
-}
-template <class F>
-Handler ternary_integer(PtxType type) {
-  return for_integer(type, [](auto x) -> Handler {
-    return ternary<decltype(x), decltype(x), decltype(x), decltype(x), F>;
-  });
 }
 
 }  // namespace assay::emulator

@@ -8,10 +8,15 @@
 namespace assay::emulator {
 namespace {
 
+MemoryAccess right_for(Access access) {
+  return access == Access::read || access == Access::sync ? MemoryAccess::read
+                                                          : MemoryAccess::write;
+}
+
 std::string_view word(Access access) {
-  return access == Access::read || access == Access::sync ? "reads"
-         : access == Access::write                        ? "writes"
-                                                          : "updates";
+  return right_for(access) == MemoryAccess::read ? "reads"
+         : access == Access::write               ? "writes"
+                                                 : "updates";
 }
 
 std::string in_block_text(const Warp& warp, std::uint32_t rank) {
@@ -55,16 +60,14 @@ std::byte* resolve_shared(Warp& warp, int lane, std::uint32_t address, std::uint
 std::byte* resolve_global(Warp& warp, int lane, std::uint64_t address, std::uint32_t bytes,
                           Access access) {
   const MemoryRange* const known = warp.range;
+  const MemoryAccess right = right_for(access);
   if (known != nullptr && address >= known->begin && address < known->end &&
       bytes <= known->end - address &&
-      (access == Access::read || access == Access::sync ? known->readable : known->writable)) {
+      (right == MemoryAccess::read ? known->readable : known->writable)) {
     return reinterpret_cast<std::byte*>(address);
   }
   const Memory& memory = warp.block->cluster->launch.memory;
-  const MemoryRange* const range = memory.find(
-      address, bytes,
-      access == Access::read || access == Access::sync ? MemoryAccess::read : MemoryAccess::write);
-  if (range != nullptr) {
+  if (const MemoryRange* const range = memory.find(address, bytes, right)) {
     warp.range = range;
     return reinterpret_cast<std::byte*>(address);
   }
@@ -165,72 +168,50 @@ Window window_of(const Form& form) {
 
 namespace {
 
-/// op.list: a slot for each element; op.bytes: of an element.
-template <class T, bool kIsWide>
+/// op.list: a slot for each element; op.is_narrow_source: of 32 bits. op.target: the bits above a
+/// signed element.
+template <std::size_t kBytes>
 void load_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
-  using R = std::conditional_t<kIsWide, std::uint64_t, std::uint32_t>;
-  using Extended = std::conditional_t<std::is_signed_v<T>, std::make_signed_t<R>, R>;
-  const std::size_t count = op.list.size();
-  const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int lane = std::countr_zero(lanes);
+  const auto bytes = static_cast<std::uint32_t>(op.list.size() * kBytes);
+  const Access access = op.mode != 0 ? Access::sync : Access::read;
+  for (const int lane : Lanes(lanes)) {
     const std::uint64_t address = address_of(warp, op, lane);
-    const std::byte* const from = resolve(warp, op.window, lane, address, bytes,
-                                          op.mode != 0 ? Access::sync : Access::read, bytes);
+    const std::byte* from = resolve(warp, op.window, lane, address, bytes, access, bytes);
     if (op.mode != 0) order_strong(warp, address, false, true);
-    for (std::size_t i = 0; i < count; ++i) {
-      T value = 0;
-      if (from != nullptr) std::memcpy(&value, from + i * sizeof(T), sizeof(T));
-      if (op.list[i] == kNoSlot) continue;
-      lanes_out<R>(warp, op.list[i])[lane] = static_cast<R>(static_cast<Extended>(value));
+    for (const std::int32_t slot : op.list) {
+      std::int64_t value = 0;
+      if (from != nullptr) {
+        std::memcpy(&value, from, kBytes);
+        from += kBytes;
+      }
+      value =
+          static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << op.target) >> op.target;
+      warp.put(slot, lane, !op.is_narrow_source, static_cast<std::uint64_t>(value));
     }
   }
 }
 
-template <class T, bool kIsWide>
+template <std::size_t kBytes>
 void store_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
-  using R = std::conditional_t<kIsWide, std::uint64_t, std::uint32_t>;
-  const std::size_t count = op.list.size();
-  const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
+  const auto bytes = static_cast<std::uint32_t>(op.list.size() * kBytes);
+  const Access access = op.mode != 0 ? Access::update : Access::write;
   warp.progress();
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int lane = std::countr_zero(lanes);
+  for (const int lane : Lanes(lanes)) {
     const std::uint64_t address = address_of(warp, op, lane);
-    std::byte* const to = resolve(warp, op.window, lane, address, bytes,
-                                  op.mode != 0 ? Access::update : Access::write, bytes);
+    std::byte* to = resolve(warp, op.window, lane, address, bytes, access, bytes);
     if (to == nullptr) continue;
     if (op.mode != 0) order_strong(warp, address, op.mode == 2, false);
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto value = static_cast<T>(lanes_in<R>(warp, op.list[i])[lane]);
-      std::memcpy(to + i * sizeof(T), &value, sizeof(T));
+    for (const std::int32_t slot : op.list) {
+      const std::uint64_t value = warp.get(slot, lane, !op.is_narrow_source);
+      std::memcpy(to, &value, kBytes);
+      to += kBytes;
     }
   }
 }
 
-template <bool kIsLoad>
-Handler access_handler(PtxType type, bool is_wide) {
-  const auto pick = [&](auto value) -> Handler {
-    using T = decltype(value);
-    if constexpr (kIsLoad) {
-      return is_wide ? load_lanes<T, true> : load_lanes<T, false>;
-    } else {
-      return is_wide ? store_lanes<T, true> : store_lanes<T, false>;
-    }
-  };
-  switch (bits_of(type)) {
-    case 8:
-      return is_signed(type) ? pick(std::int8_t()) : pick(std::uint8_t());
-    case 16:
-      return is_signed(type) ? pick(std::int16_t()) : pick(std::uint16_t());
-    case 32:
-      return is_signed(type) ? pick(std::int32_t()) : pick(std::uint32_t());
-    case 64:
-      if (!is_wide) throw UnknownForm();
-      return pick(std::uint64_t());
-    default:
-      throw UnknownForm();
-  }
-}
+/// By the binary logarithm of an element's bytes.
+constexpr Handler kLoads[] = {load_lanes<1>, load_lanes<2>, load_lanes<4>, load_lanes<8>};
+constexpr Handler kStores[] = {store_lanes<1>, store_lanes<2>, store_lanes<4>, store_lanes<8>};
 
 }  // namespace
 
@@ -256,7 +237,11 @@ void decode_load_store(Form& form) {
   op.mode = form.has("release") || form.has("acquire")    ? 2
             : form.has("volatile") || form.has("relaxed") ? 1
                                                           : 0;
-  op.run = is_load ? access_handler<true>(type, is_wide) : access_handler<false>(type, is_wide);
+  const auto bytes = static_cast<std::uint32_t>(bytes_of(type));
+  if (!std::has_single_bit(bytes) || bytes > 8) throw UnknownForm();
+  op.is_narrow_source = !is_wide;
+  op.target = is_signed(type) ? 64 - bits_of(type) : 0;
+  op.run = (is_load ? kLoads : kStores)[std::countr_zero(bytes)];
 }
 
 }  // namespace assay::emulator

@@ -70,8 +70,7 @@ void copy_small(Warp& warp, const Op& op, std::uint32_t lanes) {
     int lane;
   };
   std::vector<Piece> pieces;
-  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-    const int lane = std::countr_zero(rest);
+  for (const int lane : Lanes(lanes)) {
     std::uint32_t bytes = op.c == kNoSlot ? op.bytes : warp.in(op.c)[lane];
     if (op.d != kNoSlot && (warp.predicate(op.d, op.is_negated) >> lane & 1) != 0) bytes = 0;
     if (bytes > op.bytes) {
@@ -103,8 +102,7 @@ void copy_small(Warp& warp, const Op& op, std::uint32_t lanes) {
 void arrive_after_copies(Warp& warp, const Op& op, std::uint32_t lanes) {
   const Actor actor{copies_of(warp), warp.num_copies[0], false, order_now(warp)};
   std::vector<std::uint32_t> addresses;
-  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-    const int lane = std::countr_zero(rest);
+  for (const int lane : Lanes(lanes)) {
     addresses.push_back(own_address(warp, address_of(warp, op, lane)));
     if (op.mode != 0) continue;  // .noinc; else the phase expects it
     auto* const barrier = reinterpret_cast<Mbarrier*>(

@@ -187,8 +187,7 @@ int run_fragment(Warp& warp, std::size_t index, int budget) {
         const std::uint32_t* const chosen = warp.in(op.a);
         const std::uint32_t first = chosen[std::countr_zero(lanes)];
         std::uint32_t alike = 0;
-        for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-          const int lane = std::countr_zero(rest);
+        for (const int lane : Lanes(lanes)) {
           if (chosen[lane] == first) alike |= 1u << lane;
         }
         if (first >= op.list.size()) {
