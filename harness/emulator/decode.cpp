@@ -41,6 +41,15 @@ struct Place {
   std::uint64_t at = 0;
 };
 
+}  // namespace
+
+/// A function that is written out.
+struct Frame {
+  const PtxFunction& function;
+  std::vector<std::int32_t> registers = {};  // slots
+  std::vector<Place> variables = {};
+};
+
 class KernelDecoder {
  public:
   KernelDecoder(const PtxModule& module, const ModuleVariables& variables)
@@ -67,14 +76,7 @@ class KernelDecoder {
   }
 
  private:
-  friend class FormOfKernel;
-
-  /// A function that is written out.
-  struct Frame {
-    const PtxFunction& function;
-    std::vector<std::int32_t> registers = {};  // slots
-    std::vector<Place> variables = {};
-  };
+  friend class Form;
 
   void call(const PtxFunction& function, const std::vector<Place>& bound, int depth);
   void decode_call(Frame& frame, const PtxInstruction& instruction, int depth);
@@ -94,6 +96,20 @@ class KernelDecoder {
           fmt::format("PTX: a thread has more than {} bytes of local memory", kMaxLocalBytes));
     }
     return result;
+  }
+
+  Place place(const Frame& frame, const PtxOperand& operand) {
+    if (operand.kind == Kind::variable) {
+      return frame.variables[static_cast<std::size_t>(operand.index)];
+    }
+    for (const PtxVariable& variable : module_.variables) {
+      if (variable.name == operand.name && variable.space == PtxSpace::shared) {
+        return {Window::shared, shared(variable)};
+      }
+    }
+    const auto found = variables_.find(operand.name);
+    if (found == variables_.end()) throw UnknownForm();
+    return {Window::global, found->second.address()};
   }
 
   /// The address of a variable in shared memory, which gets its place here; of a dynamic one 0, and
@@ -165,103 +181,75 @@ class KernelDecoder {
   std::map<std::tuple<std::string, std::uint64_t, bool>, std::int32_t> specials_;
 };
 
-class FormOfKernel : public Form {
- public:
-  FormOfKernel(KernelDecoder& decoder, KernelDecoder::Frame& frame,
-               const PtxInstruction& instruction, Op& op_of)
-      : Form(instruction, op_of), decoder_(decoder), frame_(frame) {}
+int Form::bits(const PtxOperand& operand_of) const {
+  if (operand_of.kind != Kind::reg) return 0;
+  return frame_.function.registers[static_cast<std::size_t>(operand_of.index)].bits;
+}
 
-  using Form::in;
-  using Form::out;
+std::int32_t Form::out(const PtxOperand& operand_of, PtxType type_of) {
+  if (operand_of.kind == Kind::none) return decoder_.sink();
+  op.writes.push_back(slot_of(operand_of, type_of));
+  return op.writes.back();
+}
 
-  int bits(const PtxOperand& operand) const override {
-    if (operand.kind != Kind::reg) return 0;
-    return frame_.function.registers[static_cast<std::size_t>(operand.index)].bits;
-  }
-
-  std::int32_t out(const PtxOperand& operand, PtxType type) override {
-    if (operand.kind == Kind::none) return decoder_.sink();
-    op.writes.push_back(slot_of(operand, type));
-    return op.writes.back();
-  }
-
-  std::int32_t in(const PtxOperand& operand, PtxType type) override {
-    const bool is_wide = bits_of(type) == 64;
-    if (type == PtxType::pred && operand.kind != Kind::reg) throw UnknownForm();
-    switch (operand.kind) {
-      case Kind::reg:
-        if (operand.value != 0) throw UnknownForm();
-        op.reads.push_back(slot_of(operand, type));
-        return op.reads.back();
-      case Kind::integer:
-        if (type == PtxType::f32 || type == PtxType::f64) throw UnknownForm();
-        return decoder_.constant(static_cast<std::uint64_t>(operand.value), is_wide);
-      case Kind::real: {
-        std::uint64_t value = static_cast<std::uint64_t>(operand.value);
-        if (!operand.is_single && !is_wide) {
-          value = std::bit_cast<std::uint32_t>(
-              static_cast<float>(std::bit_cast<double>(operand.value)));
-        } else if (operand.is_single && is_wide) {
-          value = std::bit_cast<std::uint64_t>(
-              static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(operand.value))));
-        }
-        return decoder_.constant(value, is_wide);
+std::int32_t Form::in(const PtxOperand& operand_of, PtxType type_of) {
+  const bool is_wide = bits_of(type_of) == 64;
+  if (type_of == PtxType::pred && operand_of.kind != Kind::reg) throw UnknownForm();
+  switch (operand_of.kind) {
+    case Kind::reg:
+      if (operand_of.value != 0) throw UnknownForm();
+      op.reads.push_back(slot_of(operand_of, type_of));
+      return op.reads.back();
+    case Kind::integer:
+      if (type_of == PtxType::f32 || type_of == PtxType::f64) throw UnknownForm();
+      return decoder_.constant(static_cast<std::uint64_t>(operand_of.value), is_wide);
+    case Kind::real: {
+      std::uint64_t value = static_cast<std::uint64_t>(operand_of.value);
+      if (!operand_of.is_single && !is_wide) {
+        value = std::bit_cast<std::uint32_t>(
+            static_cast<float>(std::bit_cast<double>(operand_of.value)));
+      } else if (operand_of.is_single && is_wide) {
+        value = std::bit_cast<std::uint64_t>(static_cast<double>(
+            std::bit_cast<float>(static_cast<std::uint32_t>(operand_of.value))));
       }
-      case Kind::special:
-        return decoder_.special(operand.name, 0, is_wide);
-      case Kind::variable:
-      case Kind::name: {
-        const Place where = place(operand);
-        const std::uint64_t at = where.at + static_cast<std::uint64_t>(operand.value);
-        if (where.window == Window::shared) return decoder_.special("", at, is_wide);
-        return decoder_.constant(at, is_wide);
-      }
-      default:
-        throw UnknownForm();
+      return decoder_.constant(value, is_wide);
     }
-  }
-
-  Address address_of(const PtxOperand& operand) override {
-    if (operand.kind != Kind::address) throw UnknownForm();
-    const PtxOperand& base = operand.parts.front();
-    if (base.kind == Kind::variable || base.kind == Kind::name) {
-      // The window of a parameter: the kernel's, or a function's, in local memory.
-      const Place where = place(base);
-      return {where.window == Window::shared ? decoder_.special("", where.at, true)
-                                             : decoder_.constant(where.at, true),
-              operand.value, false, where.window};
+    case Kind::special:
+      return decoder_.special(operand_of.name, 0, is_wide);
+    case Kind::variable:
+    case Kind::name: {
+      const Place where = decoder_.place(frame_, operand_of);
+      const std::uint64_t at = where.at + static_cast<std::uint64_t>(operand_of.value);
+      if (where.window == Window::shared) return decoder_.special("", at, is_wide);
+      return decoder_.constant(at, is_wide);
     }
-    const bool is_wide = bits(base) == 64 || base.kind == Kind::integer;
-    return {in(base, is_wide ? PtxType::b64 : PtxType::b32), operand.value, bits(base) == 32};
+    default:
+      throw UnknownForm();
   }
+}
 
- private:
-  std::int32_t slot_of(const PtxOperand& operand, PtxType type) const {
-    const int have = bits(operand), want = bits_of(type);
-    const bool fits = have <= 1 || want == 1 ? have == 1 && want == 1
-                      : have >= 64           ? have == want
-                                             : want < 64;
-    if (!fits) throw UnknownForm();
-    return frame_.registers[static_cast<std::size_t>(operand.index)];
+Form::Address Form::address_of(const PtxOperand& operand_of) {
+  if (operand_of.kind != Kind::address) throw UnknownForm();
+  const PtxOperand& base = operand_of.parts.front();
+  if (base.kind == Kind::variable || base.kind == Kind::name) {
+    // The window of a parameter: the kernel's, or a function's, in local memory.
+    const Place where = decoder_.place(frame_, base);
+    return {where.window == Window::shared ? decoder_.special("", where.at, true)
+                                           : decoder_.constant(where.at, true),
+            operand_of.value, false, where.window};
   }
+  const bool is_wide = bits(base) == 64 || base.kind == Kind::integer;
+  return {in(base, is_wide ? PtxType::b64 : PtxType::b32), operand_of.value, bits(base) == 32};
+}
 
-  Place place(const PtxOperand& operand) const {
-    if (operand.kind == Kind::variable) {
-      return frame_.variables[static_cast<std::size_t>(operand.index)];
-    }
-    for (const PtxVariable& variable : decoder_.module_.variables) {
-      if (variable.name == operand.name && variable.space == PtxSpace::shared) {
-        return {Window::shared, decoder_.shared(variable)};
-      }
-    }
-    const auto found = decoder_.variables_.find(operand.name);
-    if (found == decoder_.variables_.end()) throw UnknownForm();
-    return {Window::global, found->second.address()};
-  }
-
-  KernelDecoder& decoder_;
-  KernelDecoder::Frame& frame_;
-};
+std::int32_t Form::slot_of(const PtxOperand& operand_of, PtxType type_of) const {
+  const int have = bits(operand_of), want = bits_of(type_of);
+  const bool fits = have <= 1 || want == 1 ? have == 1 && want == 1
+                    : have >= 64           ? have == want
+                                           : want < 64;
+  if (!fits) throw UnknownForm();
+  return frame_.registers[static_cast<std::size_t>(operand_of.index)];
+}
 
 void KernelDecoder::call(const PtxFunction& function, const std::vector<Place>& bound, int depth) {
   if (++num_calls_ > kMaxCalls) {
@@ -293,7 +281,7 @@ void KernelDecoder::call(const PtxFunction& function, const std::vector<Place>& 
       op.is_inverted = instruction.is_inverted;
       op.reads.push_back(op.guard);
     }
-    FormOfKernel form(*this, frame, instruction, op);
+    Form form(*this, frame, instruction, op);
     try {
       if (name == "call") {
         const std::size_t around = program_.ops.size();
@@ -404,8 +392,6 @@ void KernelDecoder::place_dynamic() {
     }
   }
 }
-
-}  // namespace
 
 Program decode_kernel(const PtxModule& module, const PtxFunction& kernel,
                       const ModuleVariables& variables) {

@@ -17,11 +17,13 @@ struct FragmentProduct;
 /// Thrown where a form is not known: the instruction becomes one that reports itself.
 struct UnknownForm {};
 
+class KernelDecoder;
+struct Frame;
+
 /// An instruction as it is written, with its operands as slots.
 class Form {
  public:
-  Form(const PtxInstruction& instruction, Op& op_of);
-  virtual ~Form() = default;
+  Form(KernelDecoder& decoder, const Frame& frame, const PtxInstruction& instruction, Op& op_of);
 
   const PtxInstruction& text;
   Op& op;
@@ -43,10 +45,10 @@ class Form {
   Rounding rounding() const;
 
   /// A slot to read or to write a value of a type. Notes a register in op.reads or op.writes.
-  virtual std::int32_t in(const PtxOperand& operand, PtxType type) = 0;
-  virtual std::int32_t out(const PtxOperand& operand, PtxType type) = 0;
+  std::int32_t in(const PtxOperand& operand_of, PtxType type_of);
+  std::int32_t out(const PtxOperand& operand_of, PtxType type_of);
   /// Bits of a register; 0: something else.
-  virtual int bits(const PtxOperand& operand) const = 0;
+  int bits(const PtxOperand& operand_of) const;
   /// The parts of an operand [x + n].
   struct Address {
     std::int32_t slot = kNoSlot;
@@ -54,7 +56,7 @@ class Form {
     bool is_narrow = false;           // the slot has 32 bits
     Window window = Window::generic;  // that a variable lies in
   };
-  virtual Address address_of(const PtxOperand& operand) = 0;
+  Address address_of(const PtxOperand& operand_of);
   /// Sets op.a, op.offset, op.is_narrow and op.to_window.
   void address(const PtxOperand& operand);
 
@@ -64,6 +66,12 @@ class Form {
 
   std::int32_t in(std::size_t index, PtxType type_of) { return in(operand(index), type_of); }
   std::int32_t out(std::size_t index, PtxType type_of) { return out(operand(index), type_of); }
+
+ private:
+  std::int32_t slot_of(const PtxOperand& operand_of, PtxType type_of) const;
+
+  KernelDecoder& decoder_;
+  const Frame& frame_;
 };
 
 using FamilyDecoder = void (*)(Form&);

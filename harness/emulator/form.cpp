@@ -7,7 +7,8 @@
 
 namespace assay::emulator {
 
-Form::Form(const PtxInstruction& instruction, Op& op_of) : text(instruction), op(op_of) {
+Form::Form(KernelDecoder& decoder, const Frame& frame, const PtxInstruction& instruction, Op& op_of)
+    : text(instruction), op(op_of), decoder_(decoder), frame_(frame) {
   const std::string_view opcode = instruction.opcode;
   for (std::size_t begin = 0; begin <= opcode.size();) {
     const std::size_t end = std::min(opcode.find('.', begin), opcode.size());

@@ -1,18 +1,12 @@
-#include <chrono>
+#include <functional>
 
+#include "emulator/addressing.h"
 #include "emulator/lane_loops.h"
 
 // mov, cvta, mapa and what else only carries bits.
 
 namespace assay::emulator {
 namespace {
-
-template <class T>
-void copy_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const auto* const a = lanes_in<T>(warp, op.a);
-  auto* const out = lanes_out<T>(warp, op.out);
-  each_lane(lanes, [=](int i) { out[i] = a[i]; });
-}
 
 void copy_predicate(Warp& warp, const Op& op, std::uint32_t lanes) {
   warp.set_predicate(op.out, lanes, warp.predicate(op.a, op.is_negated));
@@ -52,21 +46,15 @@ void read_clock(Warp& warp, const Op& op, std::uint32_t lanes) {
   const ClusterState& cluster = *warp.block->cluster;
   const std::uint64_t now = cluster.begun_at + cluster.round * 4096 + warp.counts.instructions;
   const T value = static_cast<T>(op.mode == 1 ? now >> 32 : now);
-  auto* const out = lanes_out<T>(warp, op.out);
-  each_lane(lanes, [=](int i) { out[i] = value; });
+  for (const int lane : Lanes(lanes)) lanes_out<T>(warp, op.out)[lane] = value;
 }
 
 /// Between addresses of a window and generic ones: op.mask is added, or taken away.
 void convert_address(Warp& warp, const Op& op, std::uint32_t lanes) {
   const std::uint64_t added = op.mask;
-  auto* const out = lanes_out<std::uint64_t>(warp, op.out);
-  if (op.is_narrow) {
-    const std::uint32_t* const a = warp.in(op.a);
-    each_lane(lanes, [=](int i) { out[i] = a[i] + added; });
-    return;
+  for (const int i : Lanes(lanes)) {
+    warp.put(op.out, i, true, warp.get(op.a, i, !op.is_narrow) + added);
   }
-  const auto* const a = lanes_in<std::uint64_t>(warp, op.a);
-  each_lane(lanes, [=](int i) { out[i] = a[i] + added; });
 }
 
 std::uint64_t base_of(Window window) {
@@ -99,32 +87,17 @@ void is_in_window(Warp& warp, const Op& op, std::uint32_t lanes) {
 }
 
 /// mapa: the same place in the shared memory of another block of the cluster.
-template <class T>
-void map_address(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const auto* const a = lanes_in<T>(warp, op.a);
-  const std::uint32_t* const rank = warp.in(op.b);
-  auto* const out = lanes_out<T>(warp, op.out);
-  each_lane(lanes, [=](int i) {
-    const T low = a[i] & ~(T{0xff} << kRankShift);
-    out[i] = low | static_cast<T>(rank[i] & 0xff) << kRankShift;
-  });
-}
-
-template <class T>
-void get_rank(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const auto* const a = lanes_in<T>(warp, op.a);
-  std::uint32_t* const out = warp.at(op.out);
-  each_lane(lanes, [=](int i) { out[i] = static_cast<std::uint32_t>(a[i]) >> kRankShift; });
-}
-
-Window window_named(const Form& form) {
-  return form.has("shared") || form.has("shared::cta") ? Window::shared
-         : form.has("shared::cluster")                 ? Window::cluster
-         : form.has("local")                           ? Window::local
-         : form.has("param")                           ? Window::param
-         : form.has("global") || form.has("const")     ? Window::global
-                                                       : Window::generic;
-}
+struct Mapped {
+  template <class T>
+  T operator()(T address, std::uint32_t rank) const {
+    return (address & ~(T{0xff} << kRankShift)) | static_cast<T>(rank & 0xff) << kRankShift;
+  }
+};
+struct RankOf {
+  std::uint32_t operator()(std::uint64_t address) const {
+    return static_cast<std::uint32_t>(address) >> kRankShift;
+  }
+};
 
 void decode_mov(Form& form) {
   using OperandKind = PtxOperand::Kind;
@@ -170,7 +143,8 @@ void decode_mov(Form& form) {
     return;
   }
   op.a = form.in(from, type);
-  op.run = bits_of(type) == 64 ? copy_lanes<std::uint64_t> : copy_lanes<std::uint32_t>;
+  op.run = bits_of(type) == 64 ? lanewise<std::identity, std::uint64_t, std::uint64_t>
+                               : lanewise<std::identity, std::uint32_t, std::uint32_t>;
 }
 
 }  // namespace
@@ -180,12 +154,12 @@ void decode_move(Form& form) {
   Op& op = form.op;
   if (name == "mov") return decode_mov(form);
   const PtxType type = name == "isspacep" ? PtxType::u64 : form.type();
-  op.window = window_named(form);
+  const bool is_wide = bits_of(type) == 64;
+  op.window = window_of(form);
   if (name == "cvta") {
     form.allow({"to", "shared", "shared::cta", "shared::cluster", "local", "param", "param::entry",
                 "global", "const"});
-    if (bits_of(type) != 64) throw UnknownForm();
-    if (form.has("param::entry")) op.window = Window::param;
+    if (!is_wide) throw UnknownForm();
     const bool is_narrow = form.bits(form.operand(1)) == 32;
     op.out = form.out(0, type);
     op.a = form.in(1, is_narrow ? PtxType::b32 : type);
@@ -198,10 +172,12 @@ void decode_move(Form& form) {
   } else if (name == "mapa") {
     form.allow({"shared::cluster"});
     form.take("ttu", type);
-    op.run = bits_of(type) == 64 ? map_address<std::uint64_t> : map_address<std::uint32_t>;
+    op.run = is_wide ? lanewise<Mapped, std::uint64_t, std::uint64_t, std::uint32_t>
+                     : lanewise<Mapped, std::uint32_t, std::uint32_t, std::uint32_t>;
   } else {  // getctarank
     form.take("ut", type);
-    op.run = bits_of(type) == 64 ? get_rank<std::uint64_t> : get_rank<std::uint32_t>;
+    op.run = is_wide ? lanewise<RankOf, std::uint32_t, std::uint64_t>
+                     : lanewise<RankOf, std::uint32_t, std::uint32_t>;
   }
 }
 

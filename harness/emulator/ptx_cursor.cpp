@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/error.h"
 #include "emulator/program.h"
 
 namespace assay::emulator {
@@ -35,6 +36,61 @@ std::optional<std::int64_t> unsigned_of(std::string_view text) {
   return static_cast<std::int64_t>(value);
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '$' ||
+         c == '%' || c == '.';
+}
+
+[[noreturn]] void fail_ptx(int line, const std::string& what) {
+  throw UsageError(fmt::format("PTX:{}: {}", line, what));
+}
+
+/// The tokens without comments, and a last one of kind `end`. They point into the text.
+std::vector<PtxToken> ptx_tokens(std::string_view text) {
+  std::vector<PtxToken> tokens;
+  int line = 1;
+  std::size_t at = 0;
+  const auto peek = [&](std::size_t ahead) {
+    return at + ahead < text.size() ? text[at + ahead] : '\0';
+  };
+  while (at < text.size()) {
+    const char c = text[at];
+    if (c == '\n') ++line;
+    if (static_cast<unsigned char>(c) <= ' ') {
+      ++at;
+    } else if (c == '/' && peek(1) == '/') {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (c == '/' && peek(1) == '*') {
+      const std::size_t end = std::min(text.find("*/", at + 2), text.size());
+      line += static_cast<int>(std::count(text.begin() + static_cast<std::ptrdiff_t>(at),
+                                          text.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+      at = std::min(end + 2, text.size());
+    } else if (c == '"') {
+      const std::size_t end = text.find('"', at + 1);
+      if (end == std::string_view::npos) fail_ptx(line, "the file ends within quotes");
+      tokens.push_back({PtxToken::Kind::text, text.substr(at + 1, end - at - 1), line});
+      line +=
+          static_cast<int>(std::count(tokens.back().text.begin(), tokens.back().text.end(), '\n'));
+      at = end + 1;
+    } else if (is_word(c)) {
+      const std::size_t begin = at;
+      const bool is_number = is_digit(c);
+      while (is_word(peek(0)) || (!is_number && peek(0) == ':' && peek(1) == ':')) {
+        at += peek(0) == ':' ? 2 : 1;
+      }
+      tokens.push_back({is_number ? PtxToken::Kind::number : PtxToken::Kind::word,
+                        text.substr(begin, at - begin), line});
+    } else {
+      tokens.push_back({PtxToken::Kind::sign, text.substr(at, 1), line});
+      ++at;
+    }
+  }
+  tokens.push_back({PtxToken::Kind::end, {}, line});
+  return tokens;
+}
+
 }  // namespace
 
 int declared_bits(std::string_view type) {
@@ -42,13 +98,12 @@ int declared_bits(std::string_view type) {
 }
 
 PtxSpace space_of(std::string_view directive) {
-  if (directive == ".param") return PtxSpace::param;
-  if (directive == ".global") return PtxSpace::global;
-  if (directive == ".const") return PtxSpace::constant;
-  if (directive == ".shared") return PtxSpace::shared;
-  if (directive == ".local") return PtxSpace::local;
-  return PtxSpace::none;
+  constexpr std::string_view kSpaces[] = {"", ".param", ".global", ".const", ".shared", ".local"};
+  const auto* const found = std::ranges::find(kSpaces, directive);
+  return found == std::end(kSpaces) ? PtxSpace::none : static_cast<PtxSpace>(found - kSpaces);
 }
+
+PtxCursor::PtxCursor(std::string_view text) : tokens_(ptx_tokens(text)) {}
 
 void PtxCursor::fail(const std::string& what) const {
   fail_ptx(tokens_[at_ > 0 ? at_ - 1 : 0].line, what);
@@ -73,6 +128,7 @@ void PtxCursor::expect(std::string_view what) {
 void PtxCursor::skip_line(int line) {
   while (peek().kind != PtxToken::Kind::end && peek().line == line) ++at_;
 }
+
 std::int64_t PtxCursor::integer() {
   const bool is_negative = accept("-");
   const auto value = unsigned_of(next().text);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "emulator/ptx_module.h"
-#include "emulator/ptx_tokens.h"
 
 namespace assay::emulator {
 
@@ -19,10 +18,19 @@ int declared_bits(std::string_view type);
 /// Of a directive such as ".shared"; none: another directive.
 PtxSpace space_of(std::string_view directive);
 
+struct PtxToken {
+  enum class Kind { word, number, text, sign, end };  // `text`: what is in quotes
+  Kind kind = Kind::end;
+  std::string_view text = {};
+  int line = 0;
+
+  bool is(std::string_view what) const { return text == what && kind != Kind::text; }
+};
+
 /// Goes through the tokens of a module, and reads what stands alone: numbers and variables.
 class PtxCursor {
  public:
-  explicit PtxCursor(std::string_view text) : tokens_(ptx_tokens(text)) {}
+  explicit PtxCursor(std::string_view text);
 
   /// Throws UsageError with the line of the token before.
   [[noreturn]] void fail(const std::string& what) const;

@@ -68,7 +68,6 @@ struct PtxInstruction {
   bool is_inverted = false;
   std::vector<PtxOperand> operands = {};
   int file = 0, line = 0;  // of the source; 0: not known
-  int ptx_line = 0;
 };
 
 struct PtxFunction {
@@ -87,7 +86,6 @@ struct PtxFunction {
 };
 
 struct PtxModule {
-  std::string target;
   std::vector<std::string> files = {};
   std::vector<PtxVariable> variables = {};
   std::vector<PtxFunction> functions = {};

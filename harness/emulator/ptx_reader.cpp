@@ -29,20 +29,16 @@ class Reader : private PtxCursor {
       if (directive.is(".version")) {
         has_version = true;
         skip_line(directive.line);
-      } else if (directive.is(".target")) {
-        module_.target = next().text;
-        skip_line(directive.line);
       } else if (directive.is(".address_size")) {
         if (!next().is("64")) fail("only .address_size 64 can be run");
       } else if (directive.is(".file")) {
         read_file(directive.line);
-      } else if (directive.is(".loc")) {
+      } else if (directive.is(".loc") || directive.is(".target")) {
         skip_line(directive.line);
       } else if (directive.is(".section")) {
         skip_section();
       } else if (directive.is(".extern") || directive.is(".visible") || directive.is(".weak") ||
                  directive.is(".common")) {
-        is_extern_ = directive.is(".extern");
         continue;
       } else if (directive.is(".entry") || directive.is(".func")) {
         read_function(directive.is(".entry"));
@@ -54,7 +50,6 @@ class Reader : private PtxCursor {
       } else if (!directive.is(";")) {
         fail(fmt::format("expected a directive such as .version, found \"{}\"", directive.text));
       }
-      is_extern_ = false;
     }
     if (!has_version) fail("no .version; this is not PTX");
     return std::move(module_);
@@ -272,7 +267,6 @@ class Reader : private PtxCursor {
     PtxInstruction instruction;
     instruction.file = source_file_;
     instruction.line = source_line_;
-    instruction.ptx_line = peek().line;
     if (accept("@")) {
       instruction.is_inverted = accept("!");
       const PtxOperand predicate = named(next().text);
@@ -372,7 +366,6 @@ class Reader : private PtxCursor {
   }
 
   PtxModule module_;
-  bool is_extern_ = false;
   PtxFunction* function_ = nullptr;
   std::vector<Scope> scopes_;
   bool names_are_labels_ = false;
