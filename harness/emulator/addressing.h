@@ -31,10 +31,13 @@ void order_strong(Warp& warp, std::uint64_t address, bool releases, bool acquire
 /// Where the instruction says that its address lies.
 Window window_of(const Form& form);
 
+/// An offset in shared memory, of the block of a rank.
+inline std::uint32_t in_block(std::uint64_t address, std::uint32_t rank) {
+  return (static_cast<std::uint32_t>(address) & kOffsetMask) | rank << kRankShift;
+}
 /// An address of the block's own shared memory, in the cluster's window.
 inline std::uint32_t own_address(const Warp& warp, std::uint64_t address) {
-  return (static_cast<std::uint32_t>(address) & ((1u << kRankShift) - 1)) | warp.block->rank
-                                                                                << kRankShift;
+  return in_block(address, warp.block->rank);
 }
 
 /// The address in the cluster's window of an operand that is shared::cta or shared::cluster.

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "emulator/addressing.h"
 #include "emulator/lane_loops.h"
-#include "emulator/mbarrier.h"
+#include "emulator/pending.h"
 
 // Barriers of a block, of a cluster, and mbarriers.
 
@@ -12,35 +14,33 @@ namespace {
 // op.a: the barrier's number, op.b: how many threads, or none. op.mode: what is reduced.
 enum class Reduces : std::uint32_t { nothing, popc, both, either };
 
-NamedBarrier* barrier_of(Warp& warp, const Op& op, std::uint32_t lanes, std::uint32_t& id) {
-  id = warp.in(op.a)[std::countr_zero(lanes)];
-  if (id >= 16) {
-    warp.report(FindingKind::misuse, fmt::format("barrier {}; there are 0 to 15", id));
-    throw StopLaunch();
-  }
-  return &warp.block->barriers[id];
+std::uint32_t barrier_of(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const std::uint32_t id = warp.in(op.a)[std::countr_zero(lanes)];
+  if (id < 16) return id;
+  warp.report(FindingKind::misuse, fmt::format("barrier {}; there are 0 to 15", id));
+  throw StopLaunch();
 }
 
-void arrive_at(Warp& warp, const Op& op, NamedBarrier& barrier, std::uint32_t id,
-               std::uint32_t lanes) {
+void arrive_at(Warp& warp, const Op& op, std::uint32_t id, std::uint32_t lanes) {
+  NamedBarrier& barrier = warp.block->barriers[id];
+  const std::uint32_t all = warp.block->num_threads, most = (all + 31) / 32 * 32;
   std::uint32_t expected = 0;
   if (op.b != kNoSlot) {
     expected = warp.in(op.b)[std::countr_zero(lanes)];
-    if (expected == 0 || expected % 32 != 0 ||
-        expected > (warp.block->num_threads + 31) / 32 * 32) {
+    if (expected == 0 || expected % 32 != 0 || expected > most) {
       warp.report(FindingKind::misuse,
                   fmt::format("barrier {} of {} threads; expected a multiple of 32 up to {}", id,
-                              expected, (warp.block->num_threads + 31) / 32 * 32));
+                              expected, most));
       throw StopLaunch();
     }
   }
-  bool is_first = true;
-  for (const std::uint32_t arrived : barrier.arrived) is_first = is_first && arrived == 0;
+  const bool is_first =
+      std::ranges::all_of(barrier.arrived, [](auto lanes_of) { return lanes_of == 0; });
   if (!is_first && barrier.expected != expected) {
     warp.report(FindingKind::misuse,
                 fmt::format("barrier {} of {} threads, where others wait for one of {}", id,
-                            expected == 0 ? warp.block->num_threads : expected,
-                            barrier.expected == 0 ? warp.block->num_threads : barrier.expected));
+                            expected == 0 ? all : expected,
+                            barrier.expected == 0 ? all : barrier.expected));
   }
   barrier.expected = expected;
   if ((barrier.arrived[warp.index] & lanes) != 0) {
@@ -54,8 +54,8 @@ void arrive_at(Warp& warp, const Op& op, NamedBarrier& barrier, std::uint32_t id
 }
 
 bool sync_barrier(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t lanes) {
-  std::uint32_t id = 0;
-  NamedBarrier& barrier = *barrier_of(warp, op, lanes, id);
+  const std::uint32_t id = barrier_of(warp, op, lanes);
+  NamedBarrier& barrier = warp.block->barriers[id];
   if (fragment.waiting.what != Waiting::For::barrier) {
     fragment.waiting = {Waiting::For::barrier, lanes, 0, id, 0, barrier.generation};
     if (op.mode != 0) {
@@ -64,15 +64,14 @@ bool sync_barrier(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t la
       if (yes != lanes) barrier.reduced[1] = 0;
       if (yes != 0) barrier.reduced[2] = 1;
     }
-    arrive_at(warp, op, barrier, id, lanes);
+    arrive_at(warp, op, id, lanes);
   }
   if (barrier.generation == fragment.waiting.generation) return false;
   acquire(warp, barrier.point);
   if (op.mode != 0) {
     const std::uint32_t result = barrier.result[op.mode - 1];
     if (static_cast<Reduces>(op.mode) == Reduces::popc) {
-      std::uint32_t* const out = warp.at(op.out);
-      each_lane(lanes, [=](int i) { out[i] = result; });
+      warp.put_all(op.out, lanes, result);
     } else {
       warp.set_predicate(op.out, lanes, result != 0 ? ~0u : 0);
     }
@@ -81,9 +80,7 @@ bool sync_barrier(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t la
 }
 
 void arrive_barrier(Warp& warp, const Op& op, std::uint32_t lanes) {
-  std::uint32_t id = 0;
-  NamedBarrier& barrier = *barrier_of(warp, op, lanes, id);
-  arrive_at(warp, op, barrier, id, lanes);
+  arrive_at(warp, op, barrier_of(warp, op, lanes), lanes);
 }
 
 void arrive_cluster(Warp& warp, const Op& op, std::uint32_t lanes) {
@@ -113,37 +110,21 @@ bool wait_cluster(Warp& warp, Fragment& fragment, const Op&, std::uint32_t) {
 
 // mbarriers. op.a and op.offset are the address.
 
-Mbarrier* mbarrier_at(Warp& warp, const Op& op, int lane, Access access) {
-  return reinterpret_cast<Mbarrier*>(
-      resolve(warp, op.window, lane, address_of(warp, op, lane), 8, access, 8));
-}
-
-void initialise(Warp& warp, const Op& op, std::uint32_t lanes) {
+/// init and inval: in any shared memory.
+void set_mbarrier(Warp& warp, const Op& op, std::uint32_t lanes) {
   for (const int lane : Lanes(lanes)) {
-    const std::uint32_t count = warp.in(op.b)[lane];
-    if (count == 0 || count >= 1u << 20) {
+    const std::uint32_t count = op.b == kNoSlot ? 0 : warp.in(op.b)[lane];
+    if (op.b != kNoSlot && (count == 0 || count >= 1u << 20)) {
       warp.report(FindingKind::misuse, fmt::format("an mbarrier of {} arrivals", count), lane);
       continue;
     }
-    if (Mbarrier* const barrier = mbarrier_at(warp, op, lane, Access::write)) {
-      *barrier = Mbarrier(count);
+    const std::uint64_t address = address_of(warp, op, lane);
+    std::byte* const at = resolve(warp, op.window, lane, address, 8, Access::write, 8);
+    if (at != nullptr) {
+      *reinterpret_cast<Mbarrier*>(at) = op.b == kNoSlot ? Mbarrier() : Mbarrier(count);
     }
   }
   warp.progress();
-}
-
-void invalidate(Warp& warp, const Op& op, std::uint32_t lanes) {
-  for (; lanes != 0; lanes &= lanes - 1) {
-    if (Mbarrier* const barrier = mbarrier_at(warp, op, std::countr_zero(lanes), Access::write)) {
-      *barrier = Mbarrier();
-    }
-  }
-}
-
-bool check_valid(Warp& warp, const Mbarrier& barrier, int lane) {
-  if (barrier.is_valid()) return true;
-  warp.report(FindingKind::misuse, "uses an mbarrier that is not initialised", lane);
-  return false;
 }
 
 /// op.b: a count, or bytes that are expected; op.out: the state before. Bits 0 and 1 of op.mode: it
@@ -151,12 +132,12 @@ bool check_valid(Warp& warp, const Mbarrier& barrier, int lane) {
 void arrive(Warp& warp, const Op& op, std::uint32_t lanes) {
   warp.progress();
   for (const int lane : Lanes(lanes)) {
-    Mbarrier* const barrier = mbarrier_at(warp, op, lane, Access::sync);
-    if (barrier == nullptr || !check_valid(warp, *barrier, lane)) continue;
+    Mbarrier* const barrier = mbarrier_at(warp, op.window, lane, address_of(warp, op, lane));
+    if (barrier == nullptr) continue;
     SyncPoint& point = warp.block->cluster->points[cluster_address(warp, op, lane)];
     const std::uint32_t parity = barrier->parity();
     if ((op.mode & 1) != 0) release(warp, point);
-    if (op.out != kNoSlot) lanes_out<std::uint64_t>(warp, op.out)[lane] = barrier->bits();
+    warp.put(op.out, lane, true, barrier->bits());
     const std::uint32_t value = op.b == kNoSlot ? 1 : warp.in(op.b)[lane];
     if ((op.mode & 2) != 0) barrier->expect(std::int64_t{value});
     if ((op.mode & 8) != 0) barrier->expect(-std::int64_t{value});
@@ -172,8 +153,8 @@ void arrive(Warp& warp, const Op& op, std::uint32_t lanes) {
 std::uint32_t completed(Warp& warp, const Op& op, std::uint32_t lanes, std::uint32_t& waited) {
   std::uint32_t result = 0;
   for (const int lane : Lanes(lanes)) {
-    const Mbarrier* const barrier = mbarrier_at(warp, op, lane, Access::sync);
-    if (barrier == nullptr || !check_valid(warp, *barrier, lane)) {
+    const Mbarrier* const barrier = mbarrier_at(warp, op.window, lane, address_of(warp, op, lane));
+    if (barrier == nullptr) {
       result |= 1u << lane;
       continue;
     }
@@ -279,8 +260,7 @@ void decode_mbarrier(Form& form) {
   Op& op = form.op;
   if (form.has("arrive_drop") || form.has("noComplete")) throw UnknownForm();
   if (form.has("pending_count")) {
-    op.out = form.out(0, PtxType::b32);
-    op.a = form.in(1, PtxType::b64);
+    form.take("ux", PtxType::b64);
     op.run = count_pending;
     return;
   }
@@ -303,13 +283,9 @@ void decode_mbarrier(Form& form) {
     op.wait = test_phase;
     return;
   }
-  if (form.has("inval")) {
-    op.run = invalidate;
-    return;
-  }
-  if (form.has("init")) {
-    op.b = form.in(at, PtxType::b32);
-    op.run = initialise;
+  if (form.has("init") || form.has("inval")) {
+    if (form.has("init")) op.b = form.in(at, PtxType::b32);
+    op.run = set_mbarrier;
     return;
   }
   if (form.num_operands() > at) op.b = form.in(at, PtxType::b32);

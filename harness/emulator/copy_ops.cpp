@@ -16,10 +16,9 @@
 namespace assay::emulator {
 namespace {
 
-/// A shared address in a register of 32 or 64 bits; generic addresses have a window above.
+/// A shared address in a register; generic addresses have a window above.
 std::uint32_t shared_of(const Warp& warp, std::int32_t slot, bool is_narrow, int lane) {
-  return is_narrow ? warp.in(slot)[lane]
-                   : static_cast<std::uint32_t>(lanes_in<std::uint64_t>(warp, slot)[lane]);
+  return static_cast<std::uint32_t>(warp.get(slot, lane, !is_narrow));
 }
 
 // Bulk copies. op.mode: which way. op.a: in shared memory; op.b: the other side, or the map; op.c:
@@ -33,9 +32,7 @@ std::vector<std::uint32_t> targets_of(const Warp& warp, const Op& op, int lane,
   std::vector<std::uint32_t> targets;
   const std::uint32_t mask = warp.in(op.list[0])[lane] & 0xffff;
   for (std::uint32_t rank = 0; rank < 16; ++rank) {
-    if ((mask >> rank & 1) != 0) {
-      targets.push_back((address & ((1u << kRankShift) - 1)) | rank << kRankShift);
-    }
+    if ((mask >> rank & 1) != 0) targets.push_back(in_block(address, rank));
   }
   return targets;
 }
@@ -44,9 +41,7 @@ std::vector<std::uint32_t> targets_of(const Warp& warp, const Op& op, int lane,
 /// writes to.
 std::uint32_t signalled_barrier(const Warp& warp, const Op& op, std::uint32_t barrier,
                                 std::uint32_t target) {
-  if (!op.list.empty()) {
-    return (barrier & ((1u << kRankShift) - 1)) | (target >> kRankShift << kRankShift);
-  }
+  if (!op.list.empty()) return in_block(barrier, target >> kRankShift);
   return op.window == Window::shared ? own_address(warp, barrier) : barrier;
 }
 
@@ -112,9 +107,7 @@ void carry_out(Warp& warp, const BulkCopy& copy) {
 /// Where the bytes are, outside of the block's shared memory. False after a finding.
 bool take_line(Warp& warp, BulkCopy& copy) {
   const Op& op = *copy.op;
-  copy.far = (op.is_narrow_source ? warp.in(op.b)[copy.lane]
-                                  : lanes_in<std::uint64_t>(warp, op.b)[copy.lane]) +
-             op.mask;
+  copy.far = warp.get(op.b, copy.lane, !op.is_narrow_source) + op.mask;
   copy.bytes = warp.in(op.c)[copy.lane];
   if ((copy.far | copy.shared | copy.bytes) % 16 == 0) return true;
   const bool loads = static_cast<Way>(op.mode) != Way::to_global;
@@ -159,10 +152,10 @@ bool take_box(Warp& warp, BulkCopy& copy) {
 /// op.a and op.offset are in shared memory.
 template <bool (*kTake)(Warp&, BulkCopy&)>
 void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
-  for (; lanes != 0; lanes &= lanes - 1) {
+  for (const int lane : Lanes(lanes)) {
     BulkCopy copy;
     copy.op = &op;
-    copy.lane = std::countr_zero(lanes);
+    copy.lane = lane;
     const std::uint32_t own_lane = 1u << copy.lane;
     copy.shared =
         shared_of(warp, op.a, op.is_narrow, copy.lane) + static_cast<std::uint32_t>(op.offset);
@@ -195,8 +188,7 @@ void store_async(Warp& warp, const Op& op, std::uint32_t lanes) {
     const auto bytes = static_cast<std::uint32_t>(op.list.size()) * op.bytes;
     std::array<std::byte, 32> values;
     for (std::size_t i = 0; i < op.list.size(); ++i) {
-      const std::uint64_t value = op.bytes == 8 ? lanes_in<std::uint64_t>(warp, op.list[i])[lane]
-                                                : warp.in(op.list[i])[lane];
+      const std::uint64_t value = warp.get(op.list[i], lane, op.bytes == 8);
       std::memcpy(values.data() + i * op.bytes, &value, op.bytes);
     }
     Actor actor = signal_actor(warp, barrier);
@@ -277,12 +269,8 @@ void decode_copy(Form& form) {
                   : spaces[1] == "global" ? Way::to_shared
                                           : Way::to_cluster;
   if (form.parts[1] == "reduce") {
-    std::optional<AtomicOperation> operation;
-    for (const std::string_view part : form.parts) {
-      if (!operation) operation = parse_atomic(part);
-    }
-    if (!operation || way != Way::to_global) throw UnknownForm();
-    op.bytes = 1 + static_cast<std::uint32_t>(*operation);
+    if (way != Way::to_global) throw UnknownForm();
+    op.bytes = 1 + static_cast<std::uint32_t>(operation_of(form));
     op.type = is_tensor ? PtxType::none : form.type();
   }
   op.mode = static_cast<std::uint32_t>(way);

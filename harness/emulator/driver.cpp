@@ -21,8 +21,8 @@ namespace {
 struct Event {
   double ns = 0;
 };
-struct Graph {
-  std::vector<GpuWork> work;
+struct Graph {  // and what is made of one
+  std::vector<GpuWork> work = {};
 };
 
 Gpu& gpu() { return Gpu::get(); }
@@ -30,6 +30,31 @@ Gpu& gpu() { return Gpu::get(); }
 template <typename T>
 T* pointer(CUdeviceptr address) {
   return reinterpret_cast<T*>(address);
+}
+
+template <typename T, typename Value>
+CUresult give(T* to, Value value) {
+  *to = static_cast<T>(value);
+  return CUDA_SUCCESS;
+}
+
+CUresult status_if(bool is_valid) { return is_valid ? gpu().status() : CUDA_ERROR_INVALID_VALUE; }
+
+// Handles are addresses of objects.
+
+template <typename T, typename Handle>
+T& object(Handle handle) {
+  return *reinterpret_cast<T*>(handle);
+}
+template <typename T, typename Handle>
+CUresult create(Handle* handle, const T& from = {}) {
+  *handle = reinterpret_cast<Handle>(new T(from));
+  return gpu().status();
+}
+template <typename T, typename Handle>
+CUresult destroy(Handle handle) {
+  delete reinterpret_cast<T*>(handle);
+  return gpu().status();
 }
 
 CUresult copy(void* to, const void* from, std::size_t bytes, CUstream stream) {
@@ -59,20 +84,14 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetCount(int* count) {
-  *count = 1;
-  return CUDA_SUCCESS;
-}
+CUresult cuDeviceGetCount(int* count) { return give(count, 1); }
 
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   *device = ordinal;
   return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
-CUresult cuCtxGetDevice(CUdevice* device) {
-  *device = 0;
-  return CUDA_SUCCESS;
-}
+CUresult cuCtxGetDevice(CUdevice* device) { return give(device, 0); }
 
 CUresult cuDeviceGetName(char* name, int size, CUdevice) {
   std::strncpy(name, gpu().info().name.c_str(), static_cast<std::size_t>(size));
@@ -96,16 +115,13 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
       {CU_DEVICE_ATTRIBUTE_MPS_ENABLED, 0},
       {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1}};
   for (const auto& [known, value_of] : values) {
-    if (known != attribute) continue;
-    *value = static_cast<int>(value_of);
-    return CUDA_SUCCESS;
+    if (known == attribute) return give(value, value_of);
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
-  *bytes = gpu().memory().capacity_bytes();
-  return CUDA_SUCCESS;
+  return give(bytes, gpu().memory().capacity_bytes());
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
@@ -143,7 +159,7 @@ CUresult cuModuleUnload(CUmodule module) {
 
 CUresult cuModuleGetGlobal(CUdeviceptr* data, std::size_t* bytes, CUmodule module,
                            const char* name) {
-  const auto& variables = reinterpret_cast<LoadedModule*>(module)->module.variables;
+  const auto& variables = object<LoadedModule>(module).module.variables;
   const auto found = variables.find(name);
   if (found == variables.end()) return CUDA_ERROR_NOT_FOUND;
   *data = found->second.address();
@@ -160,12 +176,12 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
 
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
   if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_ERROR_NOT_SUPPORTED;
-  *value = static_cast<int>(reinterpret_cast<LoadedKernel*>(function)->most_dynamic_bytes);
+  give(value, object<LoadedKernel>(function).most_dynamic_bytes);
   return gpu().status();
 }
 
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
-  auto& kernel = *reinterpret_cast<LoadedKernel*>(function);
+  auto& kernel = object<LoadedKernel>(function);
   switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
       const std::int64_t static_bytes = static_cast<std::int64_t>(kernel.program->shared_bytes);
@@ -179,7 +195,7 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
       kernel.most_cluster_blocks = value != 0 ? 16 : 8;
       return gpu().status();
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      return value > 100 ? CUDA_ERROR_INVALID_VALUE : gpu().status();
+      return status_if(value <= 100);
     default:
       return CUDA_ERROR_INVALID_VALUE;
   }
@@ -187,14 +203,13 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function,
                                                      int block_threads, std::size_t dynamic_bytes) {
-  *blocks =
-      gpu().blocks_of_sm(*reinterpret_cast<LoadedKernel*>(function), block_threads, dynamic_bytes);
+  *blocks = gpu().blocks_of_sm(object<LoadedKernel>(function), block_threads, dynamic_bytes);
   return gpu().status();
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments,
                           void**) {
-  return gpu().launch(*config, *reinterpret_cast<LoadedKernel*>(function), arguments);
+  return gpu().launch(*config, object<LoadedKernel>(function), arguments);
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -217,9 +232,9 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
 }
 
 // No kernel can read a texture here: the instruction is refused by its name.
-CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_DESC* resource,
+CUresult cuTexObjectCreate(CUtexObject* texture, const CUDA_RESOURCE_DESC* resource,
                            const CUDA_TEXTURE_DESC*, const CUDA_RESOURCE_VIEW_DESC*) {
-  *object = resource->res.linear.devPtr;
+  *texture = resource->res.linear.devPtr;
   return gpu().status();
 }
 
@@ -238,14 +253,11 @@ CUresult cuMemAlloc(CUdeviceptr* memory, std::size_t bytes) {
   return *memory == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
-CUresult cuMemFree(CUdeviceptr memory) {
-  return gpu().memory().free(memory) ? gpu().status() : CUDA_ERROR_INVALID_VALUE;
-}
+CUresult cuMemFree(CUdeviceptr memory) { return status_if(gpu().memory().free(memory)); }
 
 CUresult cuMemGetAllocationGranularity(std::size_t* bytes, const CUmemAllocationProp*,
                                        CUmemAllocationGranularity_flags) {
-  *bytes = assay::emulator::Memory::kPageBytes;
-  return CUDA_SUCCESS;
+  return give(bytes, +assay::emulator::Memory::kPageBytes);
 }
 
 CUresult cuMemAddressReserve(CUdeviceptr* begin, std::size_t bytes, std::size_t, CUdeviceptr,
@@ -255,7 +267,7 @@ CUresult cuMemAddressReserve(CUdeviceptr* begin, std::size_t bytes, std::size_t,
 }
 
 CUresult cuMemAddressFree(CUdeviceptr begin, std::size_t bytes) {
-  return gpu().memory().release(begin, bytes) ? gpu().status() : CUDA_ERROR_INVALID_VALUE;
+  return status_if(gpu().memory().release(begin, bytes));
 }
 
 // Memory is taken when it is mapped.
@@ -269,19 +281,18 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle) { return CUDA_SUCCESS; }
 
 CUresult cuMemMap(CUdeviceptr begin, std::size_t bytes, std::size_t, CUmemGenericAllocationHandle,
                   unsigned long long) {
-  return gpu().memory().map(begin, bytes) ? gpu().status() : CUDA_ERROR_INVALID_VALUE;
+  return status_if(gpu().memory().map(begin, bytes));
 }
 
 CUresult cuMemUnmap(CUdeviceptr begin, std::size_t bytes) {
-  return gpu().memory().unmap(begin, bytes) ? gpu().status() : CUDA_ERROR_INVALID_VALUE;
+  return status_if(gpu().memory().unmap(begin, bytes));
 }
 
 CUresult cuMemSetAccess(CUdeviceptr begin, std::size_t bytes, const CUmemAccessDesc* access,
                         std::size_t) {
   const bool writable = access->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   const bool readable = writable || access->flags == CU_MEM_ACCESS_FLAGS_PROT_READ;
-  return gpu().memory().allow(begin, bytes, readable, writable) ? gpu().status()
-                                                                : CUDA_ERROR_INVALID_VALUE;
+  return status_if(gpu().memory().allow(begin, bytes, readable, writable));
 }
 
 CUresult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
@@ -325,31 +336,17 @@ CUresult cuMemsetD32Async(CUdeviceptr memory, unsigned value, std::size_t count,
   return fill(memory, value, count, stream);
 }
 
-CUresult cuStreamCreate(CUstream* stream, unsigned) {
-  *stream = reinterpret_cast<CUstream>(new char);
-  return gpu().status();
-}
-
-CUresult cuStreamDestroy(CUstream stream) {
-  delete reinterpret_cast<char*>(stream);
-  return gpu().status();
-}
+CUresult cuStreamCreate(CUstream* stream, unsigned) { return create<char>(stream); }
+CUresult cuStreamDestroy(CUstream stream) { return destroy<char>(stream); }
 
 CUresult cuStreamSynchronize(CUstream) { return gpu().status(); }
 CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) { return gpu().status(); }
 
-CUresult cuEventCreate(CUevent* event, unsigned) {
-  *event = reinterpret_cast<CUevent>(new Event);
-  return gpu().status();
-}
-
-CUresult cuEventDestroy(CUevent event) {
-  delete reinterpret_cast<Event*>(event);
-  return gpu().status();
-}
+CUresult cuEventCreate(CUevent* event, unsigned) { return create<Event>(event); }
+CUresult cuEventDestroy(CUevent event) { return destroy<Event>(event); }
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned) {
-  return gpu().enqueue(stream, [=] { reinterpret_cast<Event*>(event)->ns = gpu().now_ns(); });
+  return gpu().enqueue(stream, [=] { object<Event>(event).ns = gpu().now_ns(); });
 }
 
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
@@ -357,36 +354,26 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
 }
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
-  auto* const captured = new Graph;
-  *graph = reinterpret_cast<CUgraph>(captured);
-  return gpu().end_capture(stream, captured->work);
+  create<Graph>(graph);
+  return gpu().end_capture(stream, object<Graph>(*graph).work);
 }
 
 CUresult cuGraphInstantiate(CUgraphExec* instance, CUgraph graph, unsigned long long) {
-  *instance = reinterpret_cast<CUgraphExec>(new Graph(*reinterpret_cast<Graph*>(graph)));
-  return gpu().status();
+  return create(instance, object<Graph>(graph));
 }
 
 CUresult cuGraphLaunch(CUgraphExec instance, CUstream stream) {
-  for (const GpuWork& work : reinterpret_cast<Graph*>(instance)->work) {
+  for (const GpuWork& work : object<Graph>(instance).work) {
     if (const CUresult result = gpu().enqueue(stream, work); result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;
 }
 
-CUresult cuGraphExecDestroy(CUgraphExec instance) {
-  delete reinterpret_cast<Graph*>(instance);
-  return gpu().status();
-}
-
-CUresult cuGraphDestroy(CUgraph graph) {
-  delete reinterpret_cast<Graph*>(graph);
-  return gpu().status();
-}
+CUresult cuGraphExecDestroy(CUgraphExec instance) { return destroy<Graph>(instance); }
+CUresult cuGraphDestroy(CUgraph graph) { return destroy<Graph>(graph); }
 
 CUresult cuEventElapsedTime(float* ms, CUevent begin, CUevent end) {
-  *ms = static_cast<float>(
-      1e-6 * (reinterpret_cast<Event*>(end)->ns - reinterpret_cast<Event*>(begin)->ns));
+  give(ms, 1e-6 * (object<Event>(end).ns - object<Event>(begin).ns));
   return gpu().status();
 }
 

@@ -228,7 +228,8 @@ struct Letters {
   char text[6] = {};
   std::size_t count = 0;
   template <std::size_t kSize>
-  consteval Letters(const char (&letters)[kSize]) : count(kSize - 1) {  // NOLINT
+  consteval Letters(const char (&letters)[kSize])
+      : count(kSize - 1) {  // NOLINT(google-explicit-constructor)
     std::copy_n(letters, kSize, text);
   }
 };

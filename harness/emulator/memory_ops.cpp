@@ -24,37 +24,39 @@ std::string in_block_text(const Warp& warp, std::uint32_t rank) {
                                   : fmt::format(" of block {} of the cluster", rank);
 }
 
+/// Reports what leads nowhere.
+std::nullptr_t refuse(Warp& warp, int lane, const std::string& text) {
+  warp.report(FindingKind::out_of_bounds, text, lane);
+  return nullptr;
+}
+
 std::byte* resolve_shared(Warp& warp, int lane, std::uint32_t address, std::uint32_t bytes,
                           Access access, bool own) {
   const std::uint32_t rank = own ? warp.block->rank : address >> kRankShift;
-  const std::uint32_t at = address & ((1u << kRankShift) - 1);
+  const std::uint32_t at = address & kOffsetMask;
   const auto& blocks = warp.block->cluster->blocks;
-  if (rank < blocks.size()) {
-    std::vector<std::byte>& shared = blocks[rank]->shared;
-    const std::size_t offset = at - std::size_t{kSharedBegin};
-    if (at >= kSharedBegin && offset < shared.size() && bytes <= shared.size() - offset) {
-      if (rank != warp.block->rank && blocks[rank]->has_ended()) {
-        warp.report(FindingKind::misuse,
-                    fmt::format("{} shared memory of block {} of the cluster, which has ended",
-                                word(access), rank),
-                    lane);
-      }
-      if (!blocks[rank]->shadow.empty()) {
-        note_access(warp, *blocks[rank], lane, offset, bytes, access);
-      }
-      return shared.data() + offset;
-    }
-  }
   const std::size_t size = rank < blocks.size() ? blocks[rank]->shared.size() : 0;
-  warp.report(
-      FindingKind::out_of_bounds,
-      at < kSharedBegin
-          ? fmt::format("{} {} bytes at address {:#x} of shared memory{}, which begins at {:#x}",
-                        word(access), bytes, at, in_block_text(warp, rank), kSharedBegin)
-          : fmt::format("{} {} bytes at byte {} of shared memory{}, which has {} bytes",
-                        word(access), bytes, at - kSharedBegin, in_block_text(warp, rank), size),
-      lane);
-  return nullptr;
+  const std::size_t offset = at - std::size_t{kSharedBegin};
+  if (at < kSharedBegin) {
+    return refuse(
+        warp, lane,
+        fmt::format("{} {} bytes at address {:#x} of shared memory{}, which begins at {:#x}",
+                    word(access), bytes, at, in_block_text(warp, rank), kSharedBegin));
+  }
+  if (offset >= size || bytes > size - offset) {
+    return refuse(warp, lane,
+                  fmt::format("{} {} bytes at byte {} of shared memory{}, which has {} bytes",
+                              word(access), bytes, offset, in_block_text(warp, rank), size));
+  }
+  BlockState& block = *blocks[rank];
+  if (rank != warp.block->rank && block.has_ended()) {
+    warp.report(FindingKind::misuse,
+                fmt::format("{} shared memory of block {} of the cluster, which has ended",
+                            word(access), rank),
+                lane);
+  }
+  if (!block.shadow.empty()) note_access(warp, block, lane, offset, bytes, access);
+  return block.shared.data() + offset;
 }
 
 std::byte* resolve_global(Warp& warp, int lane, std::uint64_t address, std::uint32_t bytes,
@@ -71,11 +73,9 @@ std::byte* resolve_global(Warp& warp, int lane, std::uint64_t address, std::uint
     warp.range = range;
     return reinterpret_cast<std::byte*>(address);
   }
-  warp.report(FindingKind::out_of_bounds,
-              fmt::format("{} {} bytes at {:#x}: {}", word(access), bytes, address,
-                          memory.describe(address)),
-              lane);
-  return nullptr;
+  return refuse(warp, lane,
+                fmt::format("{} {} bytes at {:#x}: {}", word(access), bytes, address,
+                            memory.describe(address)));
 }
 
 }  // namespace
@@ -90,53 +90,38 @@ std::byte* resolve(Warp& warp, Window window, int lane, std::uint64_t address, s
     return nullptr;
   }
   if (window == Window::generic) {
-    const std::uint64_t low = address & 0xffff'ffff;
-    switch (address >> 56) {
-      case kSharedWindow >> 56:
-        window = Window::cluster;
-        break;
-      case kLocalWindow >> 56:
-        window = Window::local;
-        break;
-      case kParamWindow >> 56:
-        window = Window::param;
-        break;
-      default:
-        return resolve_global(warp, lane, address, bytes, access);
+    const std::uint64_t high = address & ~std::uint64_t{0xffff'ffff}, top = high >> 56 << 56;
+    if (high == kSharedWindow) {
+      window = Window::cluster;
+    } else if (high == kLocalWindow) {
+      window = Window::local;
+    } else if (high == kParamWindow) {
+      window = Window::param;
+    } else if (top == kSharedWindow || top == kLocalWindow || top == kParamWindow) {
+      return refuse(
+          warp, lane,
+          fmt::format("{} {} bytes at {:#x}, where no memory is", word(access), bytes, address));
     }
-    if ((address & 0x00ff'ffff'0000'0000) != 0) {
-      warp.report(
-          FindingKind::out_of_bounds,
-          fmt::format("{} {} bytes at {:#x}, where no memory is", word(access), bytes, address),
-          lane);
-      return nullptr;
-    }
-    address = low;
+    if (window != Window::generic) address -= high;
   }
-  switch (window) {
-    case Window::shared:
-    case Window::cluster:
-      return resolve_shared(warp, lane, static_cast<std::uint32_t>(address), bytes, access,
-                            window == Window::shared);
-    case Window::local:
-    case Window::param: {
-      const LaunchState& launch = warp.block->cluster->launch;
-      const bool is_local = window == Window::local;
-      const std::size_t size = is_local ? launch.program.local_bytes : launch.parameters.size();
-      if ((is_local || access == Access::read) && address < size && bytes <= size - address) {
-        return is_local ? warp.local + static_cast<std::size_t>(lane) * size + address
-                        : const_cast<std::byte*>(launch.parameters.data()) + address;
-      }
-      warp.report(
-          FindingKind::out_of_bounds,
-          fmt::format("{} {} bytes at byte {} of {} {} bytes", word(access), bytes, address,
-                      is_local ? "local memory, which has" : "the parameters, which have", size),
-          lane);
-      return nullptr;
-    }
-    default:
-      return resolve_global(warp, lane, address, bytes, access);
+  if (window == Window::shared || window == Window::cluster) {
+    return resolve_shared(warp, lane, static_cast<std::uint32_t>(address), bytes, access,
+                          window == Window::shared);
   }
+  if (window != Window::local && window != Window::param) {
+    return resolve_global(warp, lane, address, bytes, access);
+  }
+  const LaunchState& launch = warp.block->cluster->launch;
+  const bool is_local = window == Window::local;
+  const std::size_t size = is_local ? launch.program.local_bytes : launch.parameters.size();
+  if ((is_local || access == Access::read) && address < size && bytes <= size - address) {
+    return is_local ? warp.local + static_cast<std::size_t>(lane) * size + address
+                    : const_cast<std::byte*>(launch.parameters.data()) + address;
+  }
+  return refuse(
+      warp, lane,
+      fmt::format("{} {} bytes at byte {} of {} {} bytes", word(access), bytes, address,
+                  is_local ? "local memory, which has" : "the parameters, which have", size));
 }
 
 void order_strong(Warp& warp, std::uint64_t address, bool releases, bool acquires) {

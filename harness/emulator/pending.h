@@ -20,7 +20,11 @@ Actor own_actor(Warp& warp, std::size_t which);
 /// Copies that signal an mbarrier.
 Actor signal_actor(Warp& warp, std::uint32_t mbarrier);
 
-/// The mbarrier at an address of the cluster's window gets bytes from an actor.
+/// The mbarrier at an address; null after a finding: there is none.
+Mbarrier* mbarrier_at(Warp& warp, Window window, int lane, std::uint64_t address,
+                      std::string_view verb = "uses");
+
+/// An mbarrier at an address of the cluster's window gets bytes from an actor.
 void signal_mbarrier(Warp& warp, int lane, std::uint32_t address, std::int32_t bytes);
 
 /// The address of an operand [x + n] beside the form's first: its slot, and what is added.

@@ -89,6 +89,7 @@ struct Program {
 inline constexpr std::uint32_t kSharedBegin = 1024;
 /// An address of shared memory has its block's rank in the cluster above these bits.
 inline constexpr int kRankShift = 24;
+inline constexpr std::uint32_t kOffsetMask = (1u << kRankShift) - 1;
 // Generic addresses: no address of this process has these bits.
 inline constexpr std::uint64_t kSharedWindow = std::uint64_t{1} << 56;
 inline constexpr std::uint64_t kLocalWindow = std::uint64_t{1} << 57;

@@ -4,7 +4,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
-#include <optional>
+#include <tuple>
 
 #include "base/error.h"
 #include "emulator/ptx_cursor.h"
@@ -36,7 +36,7 @@ class Reader : private PtxCursor {
       } else if (directive.is(".loc") || directive.is(".target")) {
         skip_line(directive.line);
       } else if (directive.is(".section")) {
-        skip_section();
+        skip_to("}");
       } else if (directive.is(".extern") || directive.is(".visible") || directive.is(".weak") ||
                  directive.is(".common")) {
         continue;
@@ -45,8 +45,7 @@ class Reader : private PtxCursor {
       } else if (space_of(directive.text) != PtxSpace::none) {
         read_variables(module_.variables, space_of(directive.text));
       } else if (directive.is(".pragma") || directive.is(".alias")) {
-        while (!next().is(";")) {
-        }
+        skip_to(";");
       } else if (!directive.is(";")) {
         fail(fmt::format("expected a directive such as .version, found \"{}\"", directive.text));
       }
@@ -56,10 +55,8 @@ class Reader : private PtxCursor {
   }
 
  private:
-  void skip_section() {
-    while (!next().is("{")) {
-    }
-    while (!next().is("}")) {
+  void skip_to(std::string_view sign) {
+    while (!next().is(sign)) {
     }
   }
   void read_file(int line) {
@@ -78,8 +75,8 @@ class Reader : private PtxCursor {
 
   /// What a pair of braces declares.
   struct Scope {
-    std::map<std::string, int, std::less<>> registers = {};
-    std::map<std::string, int, std::less<>> variables = {};
+    /// Of a register or a variable: its kind and index.
+    std::map<std::string, std::pair<Kind, int>, std::less<>> names = {};
     std::map<std::string, int, std::less<>> labels = {};
     std::vector<std::pair<int, std::string>> jumps = {};  // labels that are not declared yet
   };
@@ -143,9 +140,7 @@ class Reader : private PtxCursor {
   void read_body(PtxFunction& function) {
     function_ = &function;
     scopes_.assign(1, {});
-    for (std::size_t i = 0; i < function.variables.size(); ++i) {
-      scopes_.back().variables[function.variables[i].name] = static_cast<int>(i);
-    }
+    name_variables(function, 0);
     source_file_ = source_line_ = 0;
     while (!scopes_.empty()) {
       const PtxToken token = next();
@@ -161,14 +156,11 @@ class Reader : private PtxCursor {
       } else if (token.is(".reg")) {
         read_registers();
       } else if (token.is(".pragma")) {
-        while (!next().is(";")) {
-        }
+        skip_to(";");
       } else if (space_of(token.text) != PtxSpace::none) {
         const std::size_t before = function.variables.size();
         read_variables(function.variables, space_of(token.text));
-        for (std::size_t i = before; i < function.variables.size(); ++i) {
-          scopes_.back().variables[function.variables[i].name] = static_cast<int>(i);
-        }
+        name_variables(function, before);
       } else if (token.kind == PtxToken::Kind::word && peek().is(":")) {
         next();
         read_label(std::string(token.text));
@@ -180,6 +172,12 @@ class Reader : private PtxCursor {
       }
     }
     function_ = nullptr;
+  }
+
+  void name_variables(const PtxFunction& function, std::size_t first) {
+    for (std::size_t i = first; i < function.variables.size(); ++i) {
+      scopes_.back().names[function.variables[i].name] = {Kind::variable, static_cast<int>(i)};
+    }
   }
 
   void close_scope() {
@@ -230,7 +228,7 @@ class Reader : private PtxCursor {
       }
       for (std::int64_t i = count < 0 ? -1 : 0; i < std::max<std::int64_t>(count, 0); ++i) {
         std::string full = i < 0 ? name : fmt::format("{}{}", name, i);
-        scopes_.back().registers[full] = static_cast<int>(function_->registers.size());
+        scopes_.back().names[full] = {Kind::reg, static_cast<int>(function_->registers.size())};
         function_->registers.push_back({std::move(full), bits});
       }
     } while (accept(","));
@@ -248,8 +246,7 @@ class Reader : private PtxCursor {
       } while (accept(","));
       expect(";");
     } else if (accept(".callprototype")) {
-      while (!next().is(";")) {
-      }
+      skip_to(";");
     }
   }
 
@@ -348,14 +345,8 @@ class Reader : private PtxCursor {
     PtxOperand result;
     if (name == "_") return result;
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-      if (const auto found = scope->registers.find(name); found != scope->registers.end()) {
-        result.kind = Kind::reg;
-        result.index = found->second;
-        return result;
-      }
-      if (const auto found = scope->variables.find(name); found != scope->variables.end()) {
-        result.kind = Kind::variable;
-        result.index = found->second;
+      if (const auto found = scope->names.find(name); found != scope->names.end()) {
+        std::tie(result.kind, result.index) = found->second;
         return result;
       }
     }

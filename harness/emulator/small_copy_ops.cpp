@@ -32,14 +32,19 @@ Actor signal_actor(Warp& warp, std::uint32_t mbarrier) {
   return {index, ++cluster.signal_events[index], true, order_now(warp)};
 }
 
+Mbarrier* mbarrier_at(Warp& warp, Window window, int lane, std::uint64_t address,
+                      std::string_view verb) {
+  auto* const barrier =
+      reinterpret_cast<Mbarrier*>(resolve(warp, window, lane, address, 8, Access::sync, 8));
+  if (barrier == nullptr || barrier->is_valid()) return barrier;
+  warp.report(FindingKind::misuse, fmt::format("{} an mbarrier that is not initialised", verb),
+              lane);
+  return nullptr;
+}
+
 void signal_mbarrier(Warp& warp, int lane, std::uint32_t address, std::int32_t bytes) {
-  auto* const barrier = reinterpret_cast<Mbarrier*>(
-      resolve(warp, Window::cluster, lane, address, 8, Access::sync, 8));
+  Mbarrier* const barrier = mbarrier_at(warp, Window::cluster, lane, address, "signals");
   if (barrier == nullptr) return;
-  if (!barrier->is_valid()) {
-    warp.report(FindingKind::misuse, "signals an mbarrier that is not initialised", lane);
-    return;
-  }
   ClusterState& cluster = *warp.block->cluster;
   SyncPoint& point = cluster.points[address];
   Clock now(num_actors(cluster));
@@ -105,8 +110,7 @@ void arrive_after_copies(Warp& warp, const Op& op, std::uint32_t lanes) {
   for (const int lane : Lanes(lanes)) {
     addresses.push_back(own_address(warp, address_of(warp, op, lane)));
     if (op.mode != 0) continue;  // .noinc; else the phase expects it
-    auto* const barrier = reinterpret_cast<Mbarrier*>(
-        resolve(warp, Window::cluster, lane, addresses.back(), 8, Access::sync, 8));
+    Mbarrier* const barrier = mbarrier_at(warp, Window::cluster, lane, addresses.back());
     if (barrier != nullptr) *barrier = Mbarrier::of(barrier->bits() + 1);
   }
   begin_work(warp, lanes, PendingWork::Kind::other, 0, [&warp, &op, actor, addresses] {
@@ -117,9 +121,8 @@ void arrive_after_copies(Warp& warp, const Op& op, std::uint32_t lanes) {
     });
     for (const std::uint32_t address : addresses) {
       signal_mbarrier(warp, 0, address, 0);
-      auto* const barrier = reinterpret_cast<Mbarrier*>(
-          resolve(warp, Window::cluster, 0, address, 8, Access::sync, 8));
-      if (barrier == nullptr || !barrier->is_valid()) continue;
+      Mbarrier* const barrier = mbarrier_at(warp, Window::cluster, 0, address);
+      if (barrier == nullptr) continue;
       const std::uint32_t parity = barrier->parity();
       if (!barrier->arrive(1)) {
         warp.report(FindingKind::misuse, "arrives at an mbarrier that expects nobody more");
