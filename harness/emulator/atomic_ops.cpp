@@ -148,27 +148,17 @@ void decode_atomic(Form& form) {
   op.type = form.type();
   if (form.has("async") || !has_operation(op.type, operation)) throw UnknownForm();
   op.mode = static_cast<std::uint32_t>(operation);
-  const bool is_real = is_float(op.type);
-  op.bytes = static_cast<std::uint32_t>(bits_of(op.type)) / 8;
+  op.bytes = static_cast<std::uint32_t>(bytes_of(op.type));
+  const PtxType bits = op.bytes == 8 ? PtxType::b64 : PtxType::b32;
+  const PtxType read = is_float(op.type) && op.bytes >= 4 ? op.type : bits;
   const bool returns = form.parts[0] == "atom";
   std::size_t at = 0;
-  const auto slots = [&](const PtxOperand& operand, bool is_out) {
-    std::vector<std::int32_t> result;
-    for (const PtxOperand& element : Form::elements(operand)) {
-      const PtxType type = op.bytes == 8 ? PtxType::b64 : PtxType::b32;
-      result.push_back(is_out ? form.out(element, type)
-                              : form.in(element, is_real && op.bytes >= 4 ? op.type : type));
-    }
-    return result;
-  };
-  if (returns) op.more = slots(form.operand(at++), true);
+  if (returns) op.more = form.out_each(at++, bits);
   form.address(form.operand(at++));
   op.window = window_of(form);
-  op.list = slots(form.operand(at++), false);
+  op.list = form.in_each(at++, read);
   if (returns && op.more.size() != op.list.size()) throw UnknownForm();
-  if (operation == AtomicOperation::cas) {
-    op.c = form.in(form.operand(at++), op.bytes == 8 ? PtxType::b64 : PtxType::b32);
-  }
+  if (operation == AtomicOperation::cas) op.c = form.in(at, bits);
   op.is_negated = form.has("release") || form.has("acq_rel");
   op.run = update_lanes;
 }

@@ -6,7 +6,6 @@
 #include "emulator/addressing.h"
 #include "emulator/atomics.h"
 #include "emulator/lane_loops.h"
-#include "emulator/mbarrier.h"
 #include "emulator/pending.h"
 #include "emulator/tensor_map.h"
 
@@ -230,9 +229,7 @@ void decode_copy(Form& form) {
     const PtxType type = form.type();
     op.bytes = static_cast<std::uint32_t>(bits_of(type)) / 8;
     if (op.bytes < 4) throw UnknownForm();
-    for (const PtxOperand& part : Form::elements(form.operand(1))) {
-      op.list.push_back(form.in(part, type));
-    }
+    op.list = form.in_each(1, type);
     if (op.list.size() > 4) throw UnknownForm();
     op.d = barrier_slot(form, form.operand(2));
     op.run = store_async;

@@ -134,14 +134,9 @@ class KernelDecoder {
     if (is_new) {
       if (constants_.size() > kMaxConstants) throw UsageError("PTX: too many constants");
       found->second = ~static_cast<std::int32_t>(program_.constants.size() / 32);
-      const std::size_t at = program_.constants.size();
-      program_.constants.resize(at + (is_wide ? 64 : 32));
       for (std::size_t lane = 0; lane < 32; ++lane) {
-        if (is_wide) {
-          std::memcpy(&program_.constants[at + lane * 2], &value, 8);
-        } else {
-          program_.constants[at + lane] = static_cast<std::uint32_t>(value);
-        }
+        program_.constants.push_back(static_cast<std::uint32_t>(value));
+        if (is_wide) program_.constants.push_back(static_cast<std::uint32_t>(value >> 32));
       }
     }
     return found->second;

@@ -60,6 +60,9 @@ class Form {
   /// Sets op.a, op.offset, op.is_narrow and op.to_window.
   void address(const PtxOperand& operand);
 
+  /// Likewise of each of {a, b}, or of the one operand.
+  std::vector<std::int32_t> in_each(std::size_t index, PtxType type_of);
+  std::vector<std::int32_t> out_each(std::size_t index, PtxType type_of);
   /// Sets op.out, a, b, c and d to the first operands, a letter for each: t: of the type, w: twice
   /// as wide, u: 32 bits, x: 64, p: a predicate. What follows a result behind | is op.target.
   void take(std::string_view letters, PtxType type_of);

@@ -55,6 +55,18 @@ void Form::address(const PtxOperand& operand_of) {
   op.to_window = found.window;
 }
 
+std::vector<std::int32_t> Form::in_each(std::size_t index, PtxType type_of) {
+  std::vector<std::int32_t> slots;
+  for (const PtxOperand& each : elements(operand(index))) slots.push_back(in(each, type_of));
+  return slots;
+}
+
+std::vector<std::int32_t> Form::out_each(std::size_t index, PtxType type_of) {
+  std::vector<std::int32_t> slots;
+  for (const PtxOperand& each : elements(operand(index))) slots.push_back(out(each, type_of));
+  return slots;
+}
+
 void Form::take(std::string_view letters, PtxType type_of) {
   static const std::map<PtxType, PtxType> kWider{{PtxType::s16, PtxType::s32},
                                                  {PtxType::u16, PtxType::u32},

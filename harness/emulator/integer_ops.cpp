@@ -118,17 +118,14 @@ T reversed(T a) {
 
 template <class T>
 T field_of(T a, U begin, U length) {
-  constexpr U kTop = kBits<T> - 1;
-  begin &= 0xff;
-  length &= 0xff;
+  begin = std::min(begin & 0xff, kBits<T>);
+  const U count = std::min(length & 0xff, kBits<T> - begin);
   // The sign is the field's highest bit, or the value's where the field goes beyond.
-  const U sign_at = std::min(begin + length - 1, kTop);
-  const bool sign = std::is_signed_v<T> && length != 0 && (a >> sign_at & 1) != 0;
-  U64 result = sign ? ~U64{0} : 0;
-  for (U i = 0; i <= kTop && i < length && begin + i <= kTop; ++i) {
-    result = (a >> (begin + i) & 1) != 0 ? result | U64{1} << i : result & ~(U64{1} << i);
-  }
-  return static_cast<T>(result);
+  const bool has_sign = std::is_signed_v<T> && (length & 0xff) != 0;
+  const bool sign = has_sign && (a >> (std::max(begin + count, 1u) - 1) & 1) != 0;
+  const U64 mask = count == 64 ? ~U64{0} : (U64{1} << count) - 1;
+  const U64 bits = begin < 64 ? extended(as_unsigned(a)) >> begin : 0;
+  return static_cast<T>((bits & mask) | (sign ? ~mask : 0));
 }
 
 template <class T>

@@ -83,15 +83,11 @@ void decode_mma(Form& form) {
   const std::size_t num_d = product.types.sum == PtxType::f16 ? 2 : 4;
   const std::size_t expected[] = {num_d, num_a, num_a / 2, num_d};
   for (std::size_t i = 0; i < 4; ++i) {
-    const std::span<const PtxOperand> parts = Form::elements(form.operand(i));
-    if (parts.size() != expected[i] || parts.empty()) throw UnknownForm();
-    for (const PtxOperand& part : parts) {
-      if (i == 0) {
-        op.list.push_back(form.out(part, PtxType::b32));
-      } else {
-        op.more.push_back(form.in(part, PtxType::f32));
-      }
-    }
+    const std::vector<std::int32_t> slots =
+        i == 0 ? form.out_each(i, PtxType::b32) : form.in_each(i, PtxType::f32);
+    if (slots.size() != expected[i] || slots.empty()) throw UnknownForm();
+    std::vector<std::int32_t>& to = i == 0 ? op.list : op.more;
+    to.insert(to.end(), slots.begin(), slots.end());
   }
   op.run = multiply_matrices;
 }
@@ -141,9 +137,7 @@ void decode_matrix(Form& form) {
   form.address(form.operand(is_load ? 1 : 0));
   op.window = window_of(form);
   op.mode = form.has("trans") ? 1 : 0;
-  for (const PtxOperand& part : Form::elements(form.operand(is_load ? 0 : 1))) {
-    op.list.push_back(is_load ? form.out(part, PtxType::b32) : form.in(part, PtxType::b32));
-  }
+  op.list = is_load ? form.out_each(0, PtxType::b32) : form.in_each(1, PtxType::b32);
   if (op.list.size() != (form.has("x1") ? 1u : form.has("x2") ? 2u : 4u)) throw UnknownForm();
   op.run = is_load ? load_matrices : store_matrices;
 }

@@ -122,14 +122,12 @@ void decode_mov(Form& form) {
     op.bytes =
         static_cast<std::uint32_t>(bits_of(type)) / 8 / static_cast<std::uint32_t>(parts.size());
     if (op.bytes == 0 || op.bytes > 4) throw UnknownForm();
-    for (const PtxOperand& part : parts) {
-      op.list.push_back(from.kind == OperandKind::list ? form.in(part, PtxType::b32)
-                                                       : form.out(part, PtxType::b32));
-    }
     if (from.kind == OperandKind::list) {
+      op.list = form.in_each(1, PtxType::b32);
       op.out = form.out(to, type);
       op.run = pack;
     } else {
+      op.list = form.out_each(0, PtxType::b32);
       op.a = form.in(from, type);
       op.run = unpack;
     }

@@ -221,14 +221,10 @@ void decode_wgmma(Form& form) {
   decode_product(form);
   const FragmentProduct product = product_of(op);
   if (product.k * bytes_of(product.types.a) != 32) throw UnknownForm();
-  for (const PtxOperand& part : form.operand(0).parts) {
-    op.list.push_back(form.out(part, PtxType::b32));
-  }
+  op.list = form.out_each(0, PtxType::b32);
   if (op.list.size() != op.bytes / (op.type == PtxType::f16 ? 4 : 2)) throw UnknownForm();
   if (form.operand(1).kind == PtxOperand::Kind::list) {
-    for (const PtxOperand& part : form.operand(1).parts) {
-      op.more.push_back(form.in(part, PtxType::b32));
-    }
+    op.more = form.in_each(1, PtxType::b32);
     if (op.more.size() != 4) throw UnknownForm();
   } else {
     op.a = form.in(1, PtxType::b64);
