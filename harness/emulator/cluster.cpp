@@ -96,7 +96,6 @@ std::unique_ptr<BlockState> make_block(ClusterState& cluster, const Extents& ind
     warp.block = block.get();
     warp.index = static_cast<std::uint32_t>(i);
     warp.slots = block->storage.data() + i * slots;
-    warp.predicates = {warp.slots};
     warp.constants = program.constants.data();
     warp.local = block->local.data() + i * 32 * program.local_bytes;
     const std::uint32_t threads = std::min(32u, block->num_threads - warp.first_thread());

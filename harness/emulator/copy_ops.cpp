@@ -155,15 +155,13 @@ void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
     BulkCopy copy;
     copy.op = &op;
     copy.lane = lane;
-    const std::uint32_t own_lane = 1u << copy.lane;
     copy.shared =
         shared_of(warp, op.a, op.is_narrow, copy.lane) + static_cast<std::uint32_t>(op.offset);
     if (!kTake(warp, copy)) continue;
     if (static_cast<Way>(op.mode) == Way::to_global) {
       copy.shared = own_address(warp, copy.shared);
       copy.actor = own_actor(warp, 1);
-      begin_work(warp, own_lane, PendingWork::Kind::bulk, copy.actor.event,
-                 [&warp, copy] { carry_out(warp, copy); });
+      begin_work(warp, copy.actor, [&warp, copy] { carry_out(warp, copy); });
       continue;
     }
     const std::uint32_t barrier = shared_of(warp, op.d, op.is_narrow_barrier, copy.lane);
@@ -173,8 +171,7 @@ void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
       copy.shared = target;
       copy.signalled = signalled_barrier(warp, op, barrier, target);
       copy.actor = signal_actor(warp, copy.signalled);
-      begin_work(warp, own_lane, PendingWork::Kind::bulk, 0,
-                 [&warp, copy] { carry_out(warp, copy); });
+      begin_work(warp, copy.actor, [&warp, copy] { carry_out(warp, copy); });
     }
   }
 }
@@ -192,14 +189,13 @@ void store_async(Warp& warp, const Op& op, std::uint32_t lanes) {
     }
     Actor actor = signal_actor(warp, barrier);
     actor.is_async = false;  // PTX has st.async in the generic proxy
-    begin_work(warp, 1u << lane, PendingWork::Kind::other, 0,
-               [&warp, &op, actor, lane, to, barrier, bytes, values] {
-                 const AsBegun as(warp, &op, actor);
-                 std::byte* const place =
-                     resolve(warp, Window::cluster, lane, to, bytes, Access::write, bytes);
-                 if (place != nullptr) std::memcpy(place, values.data(), bytes);
-                 signal_mbarrier(warp, lane, barrier, static_cast<std::int32_t>(bytes));
-               });
+    begin_work(warp, actor, [&warp, &op, actor, lane, to, barrier, bytes, values] {
+      const AsBegun as(warp, &op, actor);
+      std::byte* const place =
+          resolve(warp, Window::cluster, lane, to, bytes, Access::write, bytes);
+      if (place != nullptr) std::memcpy(place, values.data(), bytes);
+      signal_mbarrier(warp, lane, barrier, static_cast<std::int32_t>(bytes));
+    });
   }
 }
 

@@ -56,9 +56,11 @@ class Mbarrier {
   std::uint64_t bits_ = 0;
 };
 
-/// Begins something that completes at once, or later. `number`: of the warp's copies.
-void begin_work(Warp& warp, std::uint32_t lanes, PendingWork::Kind kind, std::uint32_t number,
-                std::function<void()> complete);
+/// An actor begins something that completes at once, or later.
+void begin_work(Warp& warp, const Actor& actor, std::function<void()> complete);
+
+/// Completes what an actor has begun, up to a number.
+void complete_work(Warp& warp, std::uint32_t actor, std::uint32_t number);
 
 /// Copies of the warp that it waits for by groups: cp.async (0) or bulk stores (1).
 Actor own_actor(Warp& warp, std::size_t which);
@@ -105,17 +107,15 @@ void commit_copies(Warp& warp, const Op&, std::uint32_t) {
 /// counted by warp: lanes that commit apart complete more than they asked for.
 template <int kWhich>
 void wait_for_copies(Warp& warp, const Op& op, std::uint32_t) {
-  const PendingWork::Kind kind = kWhich == 0 ? PendingWork::Kind::copy : PendingWork::Kind::bulk;
+  const std::uint32_t actor = kWhich == 0 ? copies_of(warp) : bulk_stores_of(warp);
   const std::vector<std::uint32_t>& groups = warp.copy_groups[kWhich];
   std::uint32_t last = warp.num_copies[kWhich];
   if (op.bytes == 0) {
     if (groups.size() <= op.mode) return;
     last = groups[groups.size() - 1 - op.mode];
   }
-  warp.block->cluster->complete([&](const PendingWork& work) {
-    return work.warp == &warp && work.kind == kind && work.number != 0 && work.number <= last;
-  });
-  order_work(warp, kWhich == 0 ? copies_of(warp) : bulk_stores_of(warp), last);
+  complete_work(warp, actor, last);
+  order_work(warp, actor, last);
 }
 
 }  // namespace assay::emulator

@@ -10,15 +10,19 @@
 
 namespace assay::emulator {
 
-void begin_work(Warp& warp, std::uint32_t lanes, PendingWork::Kind kind, std::uint32_t number,
-                std::function<void()> complete) {
+void begin_work(Warp& warp, const Actor& actor, std::function<void()> complete) {
   ClusterState& cluster = *warp.block->cluster;
   warp.progress();
   if (below(cluster.random, 4) == 0) {
     complete();
     return;
   }
-  cluster.pending.push_back({&warp, lanes, kind, number, std::move(complete)});
+  cluster.pending.push_back({actor.index, actor.event, std::move(complete)});
+}
+
+void complete_work(Warp& warp, std::uint32_t actor, std::uint32_t number) {
+  warp.block->cluster->complete(
+      [&](const PendingWork& work) { return work.actor == actor && work.number <= number; });
 }
 
 Actor own_actor(Warp& warp, std::size_t which) {
@@ -87,7 +91,7 @@ void copy_small(Warp& warp, const Op& op, std::uint32_t lanes) {
                       lanes_in<std::uint64_t>(warp, op.b)[lane] + op.mask, bytes, lane});
   }
   const Actor actor = own_actor(warp, 0);
-  begin_work(warp, lanes, PendingWork::Kind::copy, actor.event, [&warp, &op, actor, pieces] {
+  begin_work(warp, actor, [&warp, &op, actor, pieces] {
     const AsBegun as(warp, &op, actor);
     for (const auto& [to, from, bytes, lane] : pieces) {
       std::array<std::byte, 16> moved{};
@@ -113,12 +117,9 @@ void arrive_after_copies(Warp& warp, const Op& op, std::uint32_t lanes) {
     Mbarrier* const barrier = mbarrier_at(warp, Window::cluster, lane, addresses.back());
     if (barrier != nullptr) *barrier = Mbarrier::of(barrier->bits() + 1);
   }
-  begin_work(warp, lanes, PendingWork::Kind::other, 0, [&warp, &op, actor, addresses] {
+  begin_work(warp, {}, [&warp, &op, actor, addresses] {
     const AsBegun as(warp, &op, actor);
-    warp.block->cluster->complete([&](const PendingWork& work) {
-      return work.warp == &warp && work.kind == PendingWork::Kind::copy &&
-             work.number <= actor.event;
-    });
+    complete_work(warp, actor.index, actor.event);
     for (const std::uint32_t address : addresses) {
       signal_mbarrier(warp, 0, address, 0);
       Mbarrier* const barrier = mbarrier_at(warp, Window::cluster, 0, address);

@@ -111,20 +111,11 @@ struct Join {
   bool in_use = false;
 };
 
-/// The predicates of a warp: lanes in the first word of a slot.
-struct Predicates {
-  std::uint32_t* slots = nullptr;
-  std::uint32_t& operator[](std::int32_t slot) const {
-    return slots[static_cast<std::ptrdiff_t>(slot) * 32];
-  }
-};
-
 struct Warp {
   BlockState* block = nullptr;
   std::uint32_t index = 0;  // in the block
   std::uint32_t* slots = nullptr;
   const std::uint32_t* constants = nullptr;
-  Predicates predicates = {};
   std::byte* local = nullptr;  // of each lane, one after the other
   std::uint32_t alive = 0;     // lanes that have not ended
   std::vector<Fragment> fragments = {};
@@ -160,12 +151,13 @@ struct Warp {
     return slot >= 0 ? slots + static_cast<std::ptrdiff_t>(slot) * 32
                      : constants + static_cast<std::ptrdiff_t>(~slot) * 32;
   }
+  /// The lanes of a predicate, which are the first word of its slot.
   std::uint32_t predicate(std::int32_t index_of, bool inverted) const {
-    const std::uint32_t lanes = predicates[index_of];
+    const std::uint32_t lanes = *in(index_of);
     return inverted ? ~lanes : lanes;
   }
   void set_predicate(std::int32_t slot, std::uint32_t lanes, std::uint32_t values) {
-    std::uint32_t& all = predicates[slot];
+    std::uint32_t& all = *at(slot);
     all = (all & ~lanes) | (values & lanes);
   }
   /// The bits of a lane in a slot of 64 or 32 bits; what is put into no slot vanishes.
@@ -226,10 +218,8 @@ struct BlockState {
 
 /// A copy or a product that has begun and is not complete.
 struct PendingWork {
-  Warp* warp = nullptr;
-  std::uint32_t lanes = 0;
-  enum class Kind : std::uint8_t { copy, bulk, other } kind = Kind::other;
-  std::uint32_t number = 0;  // of the warp's copies, from 1; 0: it signals an mbarrier
+  std::uint32_t actor = 0;
+  std::uint32_t number = 0;  // of what the actor has begun, from 1
   std::function<void()> complete;
 };
 
