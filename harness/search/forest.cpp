@@ -55,10 +55,10 @@ Forest::Forest(std::size_t num_features, std::span<const float> features,
     for (std::size_t i = feature; i < features.size(); i += num_features) {
       numbers.push_back(features[i]);
     }
-    std::sort(numbers.begin(), numbers.end());
+    std::ranges::sort(numbers);
     numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
     for (std::size_t i = feature; i < features.size(); i += num_features) {
-      const auto at = std::lower_bound(numbers.begin(), numbers.end(), features[i]);
+      const auto at = std::ranges::lower_bound(numbers, features[i]);
       training.places[i] = static_cast<std::uint16_t>(at - numbers.begin());
     }
   }
@@ -89,9 +89,7 @@ void Forest::Training::grow(Growing& growing, std::size_t begin, std::size_t end
       end - begin < kMinSplit ? std::nullopt : best_split(growing, begin, end);
   if (!split) {
     double sum = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-      sum += static_cast<double>(values[growing.rows[i]]);
-    }
+    for (std::size_t i = begin; i < end; ++i) sum += static_cast<double>(values[growing.rows[i]]);
     growing.tree[at].value = static_cast<float>(sum / static_cast<double>(end - begin));
     return;
   }

@@ -32,9 +32,7 @@ void subtract_rows(double* to, const double* factors, const double* rows, std::s
                    std::size_t size) {
   const double *a = rows, *b = a + stride, *c = b + stride, *d = c + stride;
   const double fa = factors[0], fb = factors[1], fc = factors[2], fd = factors[3];
-  for (std::size_t i = 0; i < size; ++i) {
-    to[i] -= (fa * a[i] + fb * b[i]) + (fc * c[i] + fd * d[i]);
-  }
+  for (std::size_t i = 0; i < size; ++i) to[i] -= (fa * a[i] + fb * b[i]) + (fc * c[i] + fd * d[i]);
 }
 
 /// sum(a[i] * b[i]), with sums of their own for neighbours: one after the other, each addition
@@ -93,7 +91,7 @@ void GaussianProcess::likenesses(Point point, std::size_t begin, std::span<float
     return &factors_[param][static_cast<std::size_t>(point[param])][begin];
   };
   std::size_t param = 0;
-  std::fill(found.begin(), found.end(), 1.0F);
+  std::ranges::fill(found, 1.0F);
   for (; param + kRows <= num_params; param += kRows) {
     const float *a = factors(param), *b = factors(param + 1);
     const float *c = factors(param + 2), *d = factors(param + 3);

@@ -79,7 +79,7 @@ std::vector<Result> results_of(const Trail& trail, Random& random) {
     const double time_ns = seen.is == Observation::Is::failed ? worst_ns : seen.time_ns;
     results.emplace_back(-(best_ns + shift_ns) / (time_ns + shift_ns), seen.index);
   }
-  std::sort(results.begin(), results.end());
+  std::ranges::sort(results);
   const auto mix_from = [&](std::size_t begin) {
     for (std::size_t i = begin; i < results.size(); ++i) {
       std::swap(results[i], results[i + below(random, results.size() - i)]);
@@ -202,7 +202,7 @@ class ProposalsApart {
         least_(std::min(kMaxApart, trail.points.num_values().size() / kParamsForOneApart)) {}
 
   void offer(std::size_t index) {
-    const bool is_apart = std::all_of(turn_.begin(), turn_.end(), [&](std::size_t other) {
+    const bool is_apart = std::ranges::all_of(turn_, [&](std::size_t other) {
       return trail_.points.num_different(index, other) >= least_;
     });
     (is_apart ? turn_ : others_).push_back(index);
@@ -237,10 +237,8 @@ void propose_by_process(Trail& trail, const std::vector<Result>& results,
   model.believe(pending);
 
   std::vector<Result> close;
-  for (const std::size_t index : candidates) {
-    close.emplace_back(model.mean(points[index]), index);
-  }
-  std::sort(close.begin(), close.end());
+  for (const std::size_t index : candidates) close.emplace_back(model.mean(points[index]), index);
+  std::ranges::sort(close);
   // Of those that do not look fast, some may be so unlike all others that nobody knows.
   for (std::size_t i = kMaxClose / 2; i < std::min(kMaxClose, close.size()); ++i) {
     std::swap(close[i], close[i + below(random, close.size() - i)]);
@@ -298,7 +296,7 @@ void propose_by_forest(Trail& trail, const std::vector<Result>& results,
     by_gain.emplace_back(-expected * (1 - failure.value(row)), index);
   };
   for (const std::size_t index : candidates) look_at(index);
-  std::sort(by_gain.begin(), by_gain.end());
+  std::ranges::sort(by_gain);
   std::vector<Result> tops(by_gain.begin(), by_gain.begin() + static_cast<std::ptrdiff_t>(std::min(
                                                                   kNumClimbs, by_gain.size())));
   for (Result top : tops) {
@@ -313,7 +311,7 @@ void propose_by_forest(Trail& trail, const std::vector<Result>& results,
       }
     }
   }
-  std::sort(by_gain.begin(), by_gain.end());
+  std::ranges::sort(by_gain);
   ProposalsApart proposals(trail);
   for (std::size_t i = 0; i < by_gain.size() && !trail.full(); ++i) {
     proposals.offer(by_gain[i].second);
@@ -341,7 +339,7 @@ std::optional<double> gain_left(const SearchSpec& search, const Points& points,
   for (const std::size_t index : untried(trail, results, random)) {
     by_mean.emplace_back(model.mean(points[index]), index);
   }
-  std::sort(by_mean.begin(), by_mean.end());
+  std::ranges::sort(by_mean);
   const double num_untried =
       static_cast<double>(points.size()) - static_cast<double>(history.size());
   // Each stands for itself and for others like it.

@@ -34,9 +34,8 @@ class Refinement {
              const std::set<std::size_t>& known)
       : points_(points), hints_(hints), known_(known), timed_(fastest_first(points, history)) {
     for (const Observation& seen : timed_) {
-      const bool is_apart = std::all_of(fastest_.begin(), fastest_.end(), [&](std::size_t faster) {
-        return are_apart(points, seen.index, faster);
-      });
+      const bool is_apart = std::ranges::all_of(
+          fastest_, [&](std::size_t faster) { return are_apart(points, seen.index, faster); });
       if (fastest_.size() < kNumRefined && is_apart) fastest_.push_back(seen.index);
     }
     learn_effects(history);
@@ -107,9 +106,8 @@ void Refinement::learn_effects(const std::vector<Observation>& history) {
 /// What is to be said for the point `index`, which has another value of `param` than the centre.
 Refinement::Candidate Refinement::candidate(std::size_t param, std::size_t index) const {
   const int value = points_[index][param];
-  const bool is_new =
-      std::none_of(hints_.winners.begin(), hints_.winners.end(),
-                   [&](std::size_t winner) { return points_[winner][param] == value; });
+  const bool is_new = std::ranges::none_of(
+      hints_.winners, [&](std::size_t winner) { return points_[winner][param] == value; });
   const double expected = hints_.expected(index);
   const auto seen = effects_.find({param, points_[centre_][param], value});
   const bool is_seen = seen != effects_.end() && std::isfinite(seen->second.least) &&
@@ -148,7 +146,7 @@ void Refinement::add_changes(std::size_t rank) {
     }
   }
   for (auto& [param, values] : untried) {
-    std::sort(values.begin(), values.end());
+    std::ranges::sort(values);
     auto turn = static_cast<double>(num_tried[param] + rank);  // the fastest is a turn ahead
     for (const Candidate& each : values) {
       by_turn_.emplace_back(turn++ + each.later, each.minus_expected, each.index);
@@ -244,7 +242,7 @@ void Refinement::add_transfers(std::size_t most) {
   }
   std::vector<std::pair<double, std::size_t>> best;
   for (const auto& [index, ratio] : ratios) best.emplace_back(ratio, index);
-  std::sort(best.begin(), best.end());
+  std::ranges::sort(best);
   best.resize(std::min(best.size(), most));
   for (const auto& [ratio, index] : best) by_turn_.emplace_back(kAhead, ratio, index);
 }
@@ -252,10 +250,10 @@ void Refinement::add_transfers(std::size_t most) {
 std::vector<std::size_t> Refinement::next(std::size_t count) {
   for (std::size_t rank = 0; rank < fastest_.size(); ++rank) add_changes(rank);
   add_transfers((count + 1) / 2);  // they may hope in vain
-  std::sort(by_turn_.begin(), by_turn_.end());
+  std::ranges::sort(by_turn_);
   std::vector<std::size_t> chosen;
   for (const auto& [turn, fraction, near] : by_turn_) {
-    const bool is_chosen = std::find(chosen.begin(), chosen.end(), near) != chosen.end();
+    const bool is_chosen = std::ranges::find(chosen, near) != chosen.end();
     if (chosen.size() < count && !is_chosen) chosen.push_back(near);
   }
   return chosen;
@@ -273,9 +271,8 @@ std::vector<Observation> fastest_first(const Points& points,
   for (const Observation& seen : history) {
     if (seen.is == Observation::Is::timed && seen.index < points.size()) timed.push_back(seen);
   }
-  std::stable_sort(timed.begin(), timed.end(), [](const Observation& a, const Observation& b) {
-    return a.time_ns < b.time_ns;
-  });
+  std::ranges::stable_sort(
+      timed, [](const Observation& a, const Observation& b) { return a.time_ns < b.time_ns; });
   return timed;
 }
 
@@ -283,6 +280,25 @@ std::vector<std::size_t> refine(const Points& points, const std::vector<Observat
                                 const Hints& hints, const std::set<std::size_t>& known,
                                 std::size_t count) {
   return Refinement(points, history, hints, known).next(count);
+}
+
+void grow(Points& points, const std::vector<Observation>& history, std::set<std::size_t>& grown,
+          const std::function<bool(std::span<const int> point)>& is_valid) {
+  constexpr std::size_t kNumFastest = 4;
+  const std::vector<Observation> fastest = fastest_first(points, history);
+  for (std::size_t i = 0; i < std::min(kNumFastest, fastest.size()); ++i) {
+    if (!grown.insert(fastest[i].index).second) continue;
+    const std::span<const int> values = points[fastest[i].index];
+    std::vector<int> point(values.begin(), values.end());
+    for (std::size_t param = 0; param < point.size(); ++param) {
+      const int own = point[param];
+      for (int value = 0; value < points.num_values()[param]; ++value) {
+        point[param] = value;
+        if (!points.find(point) && is_valid(point)) points.add(point);
+      }
+      point[param] = own;
+    }
+  }
 }
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "search/points.h"
@@ -33,5 +34,11 @@ std::vector<Observation> fastest_first(const Points& points,
 std::vector<std::size_t> refine(const Points& points, const std::vector<Observation>& history,
                                 const Hints& hints, const std::set<std::size_t>& known,
                                 std::size_t count);
+
+/// For points that were drawn of a larger space: adds what differs in one parameter from the
+/// fastest of `history` and is valid, so that a search can climb. `grown` has the points around
+/// which that is done.
+void grow(Points& points, const std::vector<Observation>& history, std::set<std::size_t>& grown,
+          const std::function<bool(std::span<const int> point)>& is_valid);
 
 }  // namespace assay

@@ -1,7 +1,6 @@
 #include "search/search.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -31,27 +30,13 @@ void Trail::propose(std::size_t index) {
   proposed_.push_back(index);
 }
 
-double Trail::time_ns(std::size_t index) const {
-  const std::uint32_t at = observed_[index];
-  const bool is_timed =
-      at != kUnknown && at != kProposed && history[at - 1].is == Observation::Is::timed;
-  return is_timed ? history[at - 1].time_ns : std::numeric_limits<double>::infinity();
-}
-
-std::vector<std::size_t> Trail::start(const SearchSpec& search) {
-  std::vector<std::size_t> first;
-  for (std::size_t i = 0; i < history.size() && first.size() < kNumDrawn; ++i) {
-    if (history[i].index < points.size()) first.push_back(history[i].index);
-  }
-  if (first.size() < kNumDrawn) {
-    Trail drawn(points, history, kNumDrawn - first.size());
-    propose_random(search, drawn);
-    for (const std::size_t index : drawn.take()) {
-      propose(index);
-      first.push_back(index);
-    }
-  }
-  return first;
+void Trail::start(const SearchSpec& search) {
+  const auto num_known = static_cast<std::size_t>(std::ranges::count_if(
+      history, [&](const Observation& seen) { return seen.index < points.size(); }));
+  if (num_known >= kNumDrawn) return;
+  Trail drawn(points, history, kNumDrawn - num_known);
+  propose_random(search, drawn);
+  for (const std::size_t index : drawn.take()) propose(index);
 }
 
 /// A permutation of the points (Fisher and Yates, from the front), drawn one at a time, so that a
@@ -105,12 +90,6 @@ std::vector<std::size_t> propose(const SearchSpec& search, const Points& points,
       }
       break;
     }
-    case Strategy::local:
-      propose_local(search, trail);
-      break;
-    case Strategy::evolution:
-      propose_evolution(search, trail);
-      break;
     case Strategy::model:
       propose_model(search, trail);
       break;

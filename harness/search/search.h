@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -28,8 +27,8 @@ struct Observation {
 ///
 /// `exhaustive` goes through the points in the order of the space. With a budget, which may end it
 /// early, it takes them in the order of `random`: a sample of the whole space, drawn with the seed.
-/// The others look for the fastest, each in a file of its own: `local`, `evolution` and `model`.
-/// `automatic` is `exhaustive` without a budget or with one for all points, else `model`.
+/// `model` looks for the fastest. `automatic` is `exhaustive` without a budget or with one for all
+/// points, else `model`.
 ///
 /// Proposes up to `count` points that are not in `history`, fewer when the space or the budget
 /// (SearchSpec::budget_configs) is used up. `history` holds what was proposed or known before, in

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,16 +23,13 @@ class Trail {
 
   std::size_t count() const { return count_; }
   bool full() const { return proposed_.size() == count_; }
-  std::size_t num_proposed() const { return proposed_.size(); }
   bool is_known(std::size_t index) const { return observed_[index] != kUnknown; }
   bool has_failed(std::size_t index) const;
   /// Proposes a point unless it is known or proposed, or the trail is full.
   void propose(std::size_t index);
-  /// Its time, and infinity for what failed, was given up, or has no result yet.
-  double time_ns(std::size_t index) const;
-  /// The points that the search starts with: the first of the history, which may be another
-  /// search's, and random ones. Those that are not known are proposed.
-  std::vector<std::size_t> start(const SearchSpec& search);
+  /// Proposes random points until a search has enough to start with: the history, which may be
+  /// another search's, counts.
+  void start(const SearchSpec& search);
   std::vector<std::size_t> take() { return std::move(proposed_); }
 
  private:
@@ -45,8 +41,6 @@ class Trail {
 
 // Each proposes until the trail is full or it has nothing more to say.
 void propose_random(const SearchSpec& search, Trail& trail);
-void propose_local(const SearchSpec& search, Trail& trail);
-void propose_evolution(const SearchSpec& search, Trail& trail);
 void propose_model(const SearchSpec& search, Trail& trail);
 
 }  // namespace assay

@@ -101,8 +101,7 @@ inline const std::vector<std::string> kTextureChannels = {"1", "2", "4"};
 inline const std::vector<std::string> kStandards = {"17", "20"};
 inline const std::vector<std::string> kRoundings = {"bf16", "f16"};
 /// In the order of the enumerators of Strategy.
-inline const std::vector<std::string> kStrategies = {"auto",  "exhaustive", "random",
-                                                     "local", "evolution",  "model"};
+inline const std::vector<std::string> kStrategies = {"auto", "exhaustive", "random", "model"};
 /// What `top` and `rounds` of a re-rank may be at most: more would take days.
 inline constexpr std::int64_t kMostTop = 10000;
 /// The counters and the sets of them that a sweep may name.

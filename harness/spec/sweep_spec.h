@@ -13,7 +13,7 @@
 namespace assay {
 
 /// search/search.h says what each does.
-enum class Strategy { automatic, exhaustive, random, local, evolution, model };
+enum class Strategy { automatic, exhaustive, random, model };
 std::string_view to_text(Strategy strategy);  // "auto", "exhaustive", ...
 
 /// In which order configurations are tried, and when to stop.

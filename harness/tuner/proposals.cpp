@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "search/grow.h"
+#include "search/refine.h"
+
 
 namespace assay {
 namespace {
@@ -34,7 +35,7 @@ Proposals::Proposals(SweepRun& run, const KernelSpec& kernel, const Problem& pro
   const auto* const drawn = run.drawn_points(kernel, problem);
   is_drawn_ = drawn != nullptr;
   const auto add = [this](const std::vector<int>& point) { return points_.add(point), true; };
-  if (is_drawn_) std::for_each(drawn->begin(), drawn->end(), add);
+  if (is_drawn_) std::ranges::for_each(*drawn, add);
   if (!is_drawn_) space_.for_each(add);
 }
 

@@ -168,8 +168,9 @@ double percentile(std::vector<double> values, double ratio) {
 }
 
 const std::map<std::string, Strategy> kStrategies = {
-    {"random", Strategy::random}, {"local", Strategy::local},    {"evolution", Strategy::evolution},
-    {"model", Strategy::model},   {"auto", Strategy::automatic},
+    {"random", Strategy::random},
+    {"model", Strategy::model},
+    {"auto", Strategy::automatic},
 };
 
 struct Options {
@@ -314,7 +315,7 @@ int run(const std::vector<std::string>& args) {
       options.files.push_back(args[i]);
     }
   }
-  if (options.strategies.empty()) options.strategies = {"random", "local", "evolution", "model"};
+  if (options.strategies.empty()) options.strategies = {"random", "model"};
   for (const std::string& file : options.files) {
     for (RecordedSpace& space : read_spaces(file, options.min_trials, options.kernels)) {
       if (!space.descriptions.empty()) {

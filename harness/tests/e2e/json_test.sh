@@ -12,7 +12,7 @@ sweep: j
 kernels: [vector_add]
 problems: [{N: 5000}, {N: 9000}]
 params: {BLOCK: [64, 128, 256, 512, 1024], VECTOR: [1, 4], ITEMS: [1]}
-search: {strategy: evolution, seed: 1, budget: {configs: 8, until: 1%}}
+search: {strategy: model, seed: 1, budget: {configs: 8, until: 1%}}
 measure: {precision: 1%, max_seconds_per_config: 0.1, counters: [memory]}
 rerank: {top: 4, rounds: 6, objective: [time, minimize dram_read]}
 YAML

@@ -1,6 +1,7 @@
-#include "search/grow.h"
 
 #include <gtest/gtest.h>
+
+#include "search/refine.h"
 
 namespace assay {
 namespace {

@@ -104,8 +104,7 @@ TEST(Points, NeighboursDifferInOneParameterAndAreValid) {
 class EachStrategy : public testing::TestWithParam<Strategy> {};
 
 INSTANTIATE_TEST_SUITE_P(Strategies, EachStrategy,
-                         testing::Values(Strategy::automatic, Strategy::local, Strategy::evolution,
-                                         Strategy::model),
+                         testing::Values(Strategy::automatic, Strategy::model),
                          [](const auto& test) { return std::string(to_text(test.param)); });
 
 TEST_P(EachStrategy, TriesEveryPointOnceInTheEnd) {

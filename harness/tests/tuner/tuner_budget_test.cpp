@@ -48,7 +48,7 @@ TEST_F(TunerTest, ABudgetOfConfigurationsCountsWhatIsStored) {
 
 // A search that learns asked for others once it knew the times of all that it had tried.
 TEST_F(TunerTest, ASearchThatLearnsCountsWhatItTriedBefore) {
-  sweep_.search.strategy = Strategy::local;
+  sweep_.search.strategy = Strategy::model;
   sweep_.search.budget_configs = 6;
   device_.on_run = [](const TrialRequest& request) {
     return timed(1000 + static_cast<double>(100 * block_of(request.plan.config)));
@@ -177,7 +177,7 @@ TEST_F(TunerTest, ABudgetOfSecondsEndsWhatIsCompiledAhead) {
 
 // It was 2 less 6, without a sign.
 TEST_F(TunerTest, NothingIsSkippedWhereMoreWasTriedBeforeThanTheBudget) {
-  sweep_.search.strategy = Strategy::local;
+  sweep_.search.strategy = Strategy::model;
   sweep_.search.budget_configs = 6;
   run();
   sweep_.search.budget_configs = 2;

@@ -50,7 +50,7 @@ TEST_F(WarmStartTest, ASearchThatLearnsTriesWhatWasFastestForTheNearestProblemsF
   device_.ran.clear();
   sweep_.name = "another";
   sweep_.problems = {{{"N", 1010}}};
-  sweep_.search.strategy = Strategy::local;
+  sweep_.search.strategy = Strategy::model;
   sweep_.search.budget_configs = 3;
   run();
   ASSERT_THAT(device_.ran, SizeIs(3));
@@ -78,7 +78,7 @@ TEST_F(WarmStartTest, ASearchThatLearnsTriesFirstWhatWonForTheProblemItselfBefor
   run();
   folder_.write("kernels/add.cu", "extern \"C\" __global__ void add() {}  // edited\n");
   sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
-  sweep_.search.strategy = Strategy::local;
+  sweep_.search.strategy = Strategy::model;
   sweep_.search.budget_configs = 2;
   device_.ran.clear();
   run();
