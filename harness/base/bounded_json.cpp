@@ -50,7 +50,7 @@ class CborReader {
   std::size_t num_left() const { return rest_.size(); }
 
   [[noreturn]] void fail(std::string_view what) const {
-    throw Error(fmt::format("{}: no CBOR of assay's: {}", where_, what));
+    throw Error("{}: no CBOR of assay's: {}", where_, what);
   }
 
  private:
@@ -69,7 +69,7 @@ class CborReader {
 
 void check_json(std::string_view text, std::string_view where) {
   if (text.size() > kMaxJsonBytes) {
-    throw UsageError(fmt::format("{}: more than {} bytes of JSON", where, kMaxJsonBytes));
+    throw UsageError("{}: more than {} bytes of JSON", where, kMaxJsonBytes);
   }
   int depth = 0;
   bool in_string = false;
@@ -104,7 +104,7 @@ void check_cbor(std::string_view bytes, std::string_view where) {
     }
     --items_left.back();
     if (++num_values > kMaxCborValues) {
-      throw Error(fmt::format("{}: more than {} values", where, kMaxCborValues));
+      throw Error("{}: more than {} values", where, kMaxCborValues);
     }
     const auto [kind, argument] = reader.head();
     switch (kind) {

@@ -64,9 +64,8 @@ std::optional<ChildProcess::End> ChildProcess::end(double patience_s) const {
   }
   // Signals that no fault of a program's own raises.
   constexpr std::array kFromOutside = {SIGKILL, SIGTERM, SIGHUP, SIGINT, SIGQUIT};
-  return End{
-      fmt::format("signal {} ({})", info.si_status, ::strsignal(info.si_status)),
-      std::find(kFromOutside.begin(), kFromOutside.end(), info.si_status) != kFromOutside.end()};
+  return End{fmt::format("signal {} ({})", info.si_status, ::strsignal(info.si_status)),
+             std::ranges::find(kFromOutside, info.si_status) != kFromOutside.end()};
 }
 
 int ChildProcess::poll(std::span<pollfd> waits, double& left_s) const {

@@ -1,7 +1,5 @@
 #include "base/counters.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/error.h"
@@ -12,10 +10,10 @@ namespace {
 /// A name that is none of ours is CUPTI's own, all of which have two underscores. The row's texts
 /// may be those of `name`.
 CounterRow counter_named(const std::string& name) {
-  const auto row = std::find_if(counters().begin(), counters().end(),
-                                [&](const CounterRow& each) { return each.name == name; });
+  const auto row =
+      std::ranges::find_if(counters(), [&](const CounterRow& each) { return each.name == name; });
   if (row != counters().end()) return *row;
-  if (name.find("__") == name.npos) throw Error(fmt::format("there is no counter \"{}\"", name));
+  if (name.find("__") == name.npos) throw Error("there is no counter \"{}\"", name);
   return {name, name, "", "", "as CUPTI counts it"};
 }
 
@@ -78,8 +76,7 @@ const std::vector<CounterRow>& counters() {
 }
 
 bool is_counter(std::string_view name) {
-  return std::any_of(counters().begin(), counters().end(),
-                     [&](const CounterRow& row) { return row.name == name; });
+  return std::ranges::any_of(counters(), [&](const CounterRow& row) { return row.name == name; });
 }
 
 // The 26 configurations of sweeps/questions.yaml were counted in three sweeps on an H200. From
@@ -109,7 +106,7 @@ std::vector<CounterRow> counters_of(std::string_view set_or_name) {
 std::vector<std::string> counter_sets() {
   std::vector<std::string> sets;
   for (const CounterRow& row : counters()) {
-    if (std::find(sets.begin(), sets.end(), row.set) == sets.end()) sets.emplace_back(row.set);
+    if (std::ranges::find(sets, row.set) == sets.end()) sets.emplace_back(row.set);
   }
   sets.emplace_back("all");
   return sets;

@@ -215,7 +215,7 @@ std::string code_hash_of(std::string_view cubin, std::string_view symbol) {
       parts.push_back(std::to_string(header.sh_size));
     }
   }
-  std::sort(parts.begin(), parts.end());  // sections lie in the order of their names
+  std::ranges::sort(parts);  // sections lie in the order of their names
   Hasher hasher;
   hasher.add(own);
   for (const std::string& part : parts) hasher.add(part);

@@ -73,7 +73,7 @@ std::string key_of(std::string_view name) {
   constexpr std::string_view kIdle[] = {"NVIDIA", "TESLA", "GEFORCE", "QUADRO", "RTX"};
   std::string key, word;
   const auto end_word = [&] {
-    if (std::find(std::begin(kIdle), std::end(kIdle), word) == std::end(kIdle) && !word.empty()) {
+    if (std::ranges::find(kIdle, word) == std::end(kIdle) && !word.empty()) {
       key += (key.empty() ? "" : " ") + word;
     }
     word.clear();
@@ -112,9 +112,8 @@ DeviceInfo info_of(const Model& model) {
 std::optional<int> number_of(std::string_view arch) {
   const char letter = arch.empty() ? '\0' : arch.back();
   if (letter == 'a' || letter == 'f') arch.remove_suffix(1);
-  const bool is_number =
-      (arch.size() == 2 || arch.size() == 3) &&
-      std::all_of(arch.begin(), arch.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool is_number = (arch.size() == 2 || arch.size() == 3) &&
+                         std::ranges::all_of(arch, [](char c) { return c >= '0' && c <= '9'; });
   if (!is_number) return std::nullopt;
   int number = 0;
   for (const char c : arch) number = 10 * number + (c - '0');
@@ -164,9 +163,9 @@ DeviceInfo nominal_device(std::string_view arch) {
   }
   if (nearest == nullptr) {
     throw UsageError(
-        fmt::format("unknown arch \"{}\"; expected one of {}, also with an a from 90 on or an f "
-                    "from 100 on, such as 90a",
-                    arch, known_archs(", ")));
+        "unknown arch \"{}\"; expected one of {}, also with an a from 90 on or an f from 100 on, "
+        "such as 90a",
+        arch, known_archs(", "));
   }
   DeviceInfo info = info_of(*nearest);
   info.cc = *number;

@@ -1,19 +1,29 @@
 #pragma once
 
 #include <stdexcept>
-#include <string>
+
+#include <fmt/format.h>
 
 namespace assay {
 
+/// What failed: a text, or a format of fmt and what stands in it.
+struct FormattedError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+  template <typename Part, typename... Parts>
+  explicit FormattedError(fmt::format_string<Part, Parts...> format, Part&& part, Parts&&... parts)
+      : std::runtime_error(
+            fmt::format(format, std::forward<Part>(part), std::forward<Parts>(parts)...)) {}
+};
+
 /// The machine is broken or unfit (no driver, no NVRTC, disk full, a foreign database): exit
 /// code 3.
-struct Error : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct Error : FormattedError {
+  using FormattedError::FormattedError;
 };
 
 /// The user's mistake on the command line or in a file: exit code 2.
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct UsageError : FormattedError {
+  using FormattedError::FormattedError;
 };
 
 /// Ctrl-C or SIGTERM arrived; everything measured so far is stored: exit code 130.

@@ -211,7 +211,7 @@ Expr Expr::compiled(std::string_view text, std::vector<Op> code) {
   for (const Op& op : code) {
     if (op.code == Code::load || op.code == Code::load_real) expr.slots_.push_back(op.target);
   }
-  std::sort(expr.slots_.begin(), expr.slots_.end());
+  std::ranges::sort(expr.slots_);
   expr.slots_.erase(std::unique(expr.slots_.begin(), expr.slots_.end()), expr.slots_.end());
   expr.code_ = std::make_shared<const std::vector<Op>>(std::move(code));
   return expr;

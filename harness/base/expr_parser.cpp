@@ -159,8 +159,7 @@ class Parser {
     }
     const std::string_view digits = take_while(is_name_part);
     const std::size_t column = at_ - digits.size();
-    if (!std::all_of(digits.begin(), digits.end(), is_digit) ||
-        (digits.size() > 1 && digits[0] == '0')) {
+    if (!std::ranges::all_of(digits, is_digit) || (digits.size() > 1 && digits[0] == '0')) {
       throw ExprError(column, fmt::format("expected a decimal integer, found \"{}\"", digits));
     }
     std::int64_t value = 0;
@@ -223,8 +222,8 @@ class Parser {
       if (function.name != word || (!real_ && function.code == Code::square_root)) continue;
       return call_real(function.code);
     }
-    const auto* function = std::find_if(std::begin(kFunctions), std::end(kFunctions),
-                                        [&](const Function& f) { return f.name == word; });
+    const auto* function =
+        std::ranges::find_if(kFunctions, [&](const Function& f) { return f.name == word; });
     if (function == std::end(kFunctions)) {
       throw ExprError(
           column,

@@ -37,7 +37,7 @@ int write_all(int fd, std::string_view content) {
 }
 
 [[noreturn]] void fail_to_write(const fs::path& path, int code) {
-  throw Error(fmt::format("cannot write {}: {}", path.string(), reason(code)));
+  throw Error("cannot write {}: {}", path.string(), reason(code));
 }
 
 /// Until there are bytes or their end. Throws Interrupted.
@@ -54,13 +54,13 @@ fs::path private_folder(const fs::path& path) {
   ::mkdir(path.c_str(), 0700);
   struct stat info = {};
   if (::lstat(path.c_str(), &info) != 0) {
-    throw Error(fmt::format("cannot create {}: {}", path.string(), reason(errno)));
+    throw Error("cannot create {}: {}", path.string(), reason(errno));
   }
   if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 0022) != 0) {
-    throw Error(fmt::format(
+    throw Error(
         "{} is not a folder that this user alone can write to, so that it cannot be trusted to "
         "hold compiled kernels; remove it, or set HOME or XDG_CACHE_HOME",
-        path.string()));
+        path.string());
   }
   return path;
 }
@@ -82,10 +82,10 @@ std::string why_unusable(const fs::path& base, const fs::path& cache) {
   if (user == 0 && of_cache.st_uid != 0) return cache.string() + " is another user's";
   const bool is_own = of_cache.st_uid == user || of_cache.st_uid == of_base.st_uid;
   if (!is_own || (of_cache.st_mode & 0002) != 0) {
-    throw Error(fmt::format(
+    throw Error(
         "{} is another user's, or all may write to it, so that it cannot be trusted to hold "
         "compiled kernels; remove it, or set XDG_CACHE_HOME",
-        cache.string()));
+        cache.string());
   }
   if (::access(cache.c_str(), W_OK | X_OK) != 0) {
     return fmt::format("cannot write to {}: {}", cache.string(), reason(errno));
@@ -100,7 +100,7 @@ fs::path temporary_beside(const fs::path& path) {
   // program.
   std::uint64_t suffix = 0;
   if (::getrandom(&suffix, sizeof suffix, 0) != sizeof suffix) {
-    throw Error(fmt::format("cannot name a file beside {}: {}", path.string(), reason(errno)));
+    throw Error("cannot name a file beside {}: {}", path.string(), reason(errno));
   }
   fs::path temporary = path;
   temporary += fmt::format(".{:016x}.tmp", suffix);
@@ -108,7 +108,7 @@ fs::path temporary_beside(const fs::path& path) {
 }
 
 [[noreturn]] void fail_to_read(const fs::path& path, int code) {
-  throw UsageError(fmt::format("cannot read {}: {}", path.string(), reason(code)));
+  throw UsageError("cannot read {}: {}", path.string(), reason(code));
 }
 
 }  // namespace
@@ -139,8 +139,7 @@ std::string read_file(const fs::path& path, std::size_t max_bytes) {
   while (const std::size_t count = file.read(buffer)) {
     content.append(buffer, count);
     if (content.size() > max_bytes) {
-      throw UsageError(
-          fmt::format("{}: expected at most {} bytes, found more", path.string(), max_bytes));
+      throw UsageError("{}: expected at most {} bytes, found more", path.string(), max_bytes);
     }
   }
   return content;

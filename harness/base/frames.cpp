@@ -1,6 +1,5 @@
 #include "base/frames.h"
 
-#include <fmt/format.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -20,8 +19,7 @@ constexpr std::size_t kLengthBytes = 4;
 
 std::string make_frame(std::string_view text) {
   if (text.size() > kMaxFrameBytes) {
-    throw Error(
-        fmt::format("a message of {} bytes is too long: at most {}", text.size(), kMaxFrameBytes));
+    throw Error("a message of {} bytes is too long: at most {}", text.size(), kMaxFrameBytes);
   }
   std::string frame;
   frame.reserve(kLengthBytes + text.size());
@@ -38,7 +36,7 @@ std::optional<std::string> FrameReader::next() {
     length |= std::size_t{static_cast<std::uint8_t>(bytes_[i])} << (8 * i);
   }
   if (length > kMaxFrameBytes) {
-    throw Error(fmt::format("a frame claims {} bytes: at most {}", length, kMaxFrameBytes));
+    throw Error("a frame claims {} bytes: at most {}", length, kMaxFrameBytes);
   }
   if (bytes_.size() < kLengthBytes + length) return std::nullopt;
   std::string text = bytes_.substr(kLengthBytes, length);

@@ -1,7 +1,6 @@
 #include "base/identifier.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace assay {
 namespace {
@@ -24,17 +23,15 @@ constexpr std::string_view kReserved[] = {
     "typeid",     "typename",      "union",       "unsigned",  "using",        "virtual",
     "void",       "volatile",      "wchar_t",     "while",     "xor",          "xor_eq",
 };
-static_assert(std::is_sorted(std::begin(kReserved), std::end(kReserved)));
+static_assert(std::ranges::is_sorted(kReserved));
 
 }  // namespace
 
 bool is_identifier(std::string_view text) {
   return !text.empty() && is_letter(text[0]) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_digit(c); });
+         std::ranges::all_of(text, [](char c) { return is_letter(c) || is_digit(c); });
 }
 
-bool is_reserved(std::string_view text) {
-  return std::binary_search(std::begin(kReserved), std::end(kReserved), text);
-}
+bool is_reserved(std::string_view text) { return std::ranges::binary_search(kReserved, text); }
 
 }  // namespace assay

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -53,7 +51,7 @@ template <typename Enum>
 Enum read_word(const nlohmann::json& source, std::optional<Enum> (*parse)(std::string_view)) {
   const auto& text = source.get_ref<const std::string&>();
   if (const std::optional<Enum> value = parse(text)) return *value;
-  throw Error(fmt::format("the message has the unknown word \"{}\"", text));
+  throw Error("the message has the unknown word \"{}\"", text);
 }
 
 }  // namespace assay

@@ -1,7 +1,6 @@
 #include "base/library.h"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cstdlib>
@@ -27,8 +26,7 @@ Library::Library(std::string_view what, const std::vector<std::string>& names,
       return;
     }
   }
-  throw Error(
-      fmt::format("cannot load {}: looked for {}; {}", what, fmt::join(paths, ", "), advice));
+  throw Error("cannot load {}: looked for {}; {}", what, fmt::join(paths, ", "), advice);
 }
 
 // Never closed: CUDA's libraries keep threads and exit handlers whose code must stay mapped.
@@ -40,7 +38,7 @@ Library::Library(Library&& other) noexcept
 void* Library::symbol(const char* name) const {
   void* address = dlsym(handle_, name);
   if (address == nullptr) {
-    throw Error(fmt::format("{} has no function {}; install a newer version", path_, name));
+    throw Error("{} has no function {}; install a newer version", path_, name);
   }
   return address;
 }

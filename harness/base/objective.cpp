@@ -40,7 +40,7 @@ std::vector<std::string> names_in(std::string_view text) {
 
 bool is_objective(std::string_view part) {
   const auto& words = objective_words();
-  if (std::find(words.begin(), words.end(), part) != words.end()) return true;
+  if (std::ranges::find(words, part) != words.end()) return true;
   if (expression_begin(part) == 0) return false;
   NamedFigures figures;
   for (std::string& name : names_in(part.substr(expression_begin(part)))) {
@@ -77,7 +77,7 @@ std::vector<std::string> Objective::parts() const {
 
 bool Objective::is_word() const {
   const auto& words = objective_words();
-  return std::find(words.begin(), words.end(), text_) != words.end();
+  return std::ranges::find(words, text_) != words.end();
 }
 
 std::vector<std::string> Objective::names() const {
@@ -85,7 +85,7 @@ std::vector<std::string> Objective::names() const {
   for (const std::string& part : parts()) {
     const std::string_view metric = written_out(part);
     for (std::string& name : names_in(metric.substr(expression_begin(metric)))) {
-      if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(std::move(name));
+      if (std::ranges::find(all, name) == all.end()) all.push_back(std::move(name));
     }
   }
   return all;
@@ -93,7 +93,7 @@ std::vector<std::string> Objective::names() const {
 
 bool Objective::reads(std::string_view name) const {
   const std::vector<std::string> all = names();
-  return std::find(all.begin(), all.end(), name) != all.end();
+  return std::ranges::find(all, name) != all.end();
 }
 
 std::vector<std::string> Objective::counters() const {
@@ -115,7 +115,7 @@ Objective Objective::without_energy() const {
 std::strong_ordering Objective::operator<=>(const Objective& other) const {
   const auto key = [](const Objective& objective) {
     const auto& words = objective_words();
-    const auto word = std::find(words.begin(), words.end(), objective.text_);
+    const auto word = std::ranges::find(words, objective.text_);
     return std::tuple(word - words.begin(), std::string_view(objective.text_));
   };
   return key(*this) <=> key(other);
@@ -124,9 +124,9 @@ std::strong_ordering Objective::operator<=>(const Objective& other) const {
 std::optional<Objective> parse_objective(std::string_view text) {
   const Objective objective{std::string(text)};
   std::vector<std::string> parts = objective.parts();
-  if (!std::all_of(parts.begin(), parts.end(), is_objective)) return std::nullopt;
-  std::sort(parts.begin(), parts.end());
-  if (std::adjacent_find(parts.begin(), parts.end()) != parts.end()) return std::nullopt;
+  if (!std::ranges::all_of(parts, is_objective)) return std::nullopt;
+  std::ranges::sort(parts);
+  if (std::ranges::adjacent_find(parts) != parts.end()) return std::nullopt;
   return objective;
 }
 
@@ -159,7 +159,7 @@ Metric::Metric(std::string_view part, const NamedFigures& figures) {
     values_.push_back(std::bit_cast<std::int64_t>(to_real(number)));
   }
   expr_ = Expr::parse_real(text_, symbols);
-  reads_time_ = std::find(expr_.slots().begin(), expr_.slots().end(), 0) != expr_.slots().end();
+  reads_time_ = std::ranges::find(expr_.slots(), 0) != expr_.slots().end();
 }
 
 double Metric::value(double time_ns, double energy_j) const {

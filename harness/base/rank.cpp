@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/find_named.h"
+
 namespace assay {
 
 double NoiseFloor::margin_ratio() const {
@@ -14,10 +16,8 @@ double NoiseFloor::margin_ratio() const {
 }
 
 KernelVersion RankRecord::version_of(const std::string& kernel) const {
-  const auto found =
-      std::find_if(kernels.begin(), kernels.end(),
-                   [&](const KernelVersion& version) { return version.name == kernel; });
-  return found == kernels.end() ? KernelVersion{} : *found;
+  const auto* found = find_named(kernels, kernel);
+  return found == nullptr ? KernelVersion{} : *found;
 }
 
 }  // namespace assay

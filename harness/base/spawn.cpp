@@ -1,7 +1,6 @@
 #include "base/spawn.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
 #include <unistd.h>
@@ -62,8 +61,8 @@ pid_t spawn(std::string_view what, const std::filesystem::path& program,
   const int code =
       ::posix_spawn(&pid, program.c_str(), actions.get(), attributes.get(), argv.data(), environ);
   if (code == 0) return pid;
-  throw Error(fmt::format("cannot start {}: {}: {}", what, program.string(),
-                          std::generic_category().message(code)));
+  throw Error("cannot start {}: {}: {}", what, program.string(),
+              std::generic_category().message(code));
 }
 
 }  // namespace assay

@@ -91,7 +91,7 @@ std::size_t signed_rank(std::size_t n) {
 class WalshAverages {
  public:
   explicit WalshAverages(std::vector<double> values) : sorted_(std::move(values)) {
-    std::sort(sorted_.begin(), sorted_.end());
+    std::ranges::sort(sorted_);
   }
 
   std::size_t size() const { return sorted_.size() * (sorted_.size() + 1) / 2; }
@@ -152,7 +152,7 @@ double median(std::span<const double> values) {
 double midmean(std::span<const double> values) {
   if (values.empty()) throw std::invalid_argument("midmean of no values");
   std::vector<double> copy(values.begin(), values.end());
-  std::sort(copy.begin(), copy.end());
+  std::ranges::sort(copy);
   const std::size_t quarter = copy.size() / 4;
   const auto middle = std::span(copy).subspan(quarter, copy.size() - 2 * quarter);
   return std::accumulate(middle.begin(), middle.end(), 0.0) / static_cast<double>(middle.size());
@@ -177,8 +177,7 @@ Interval paired_ratio(std::span<const double> numerator, std::span<const double>
     throw std::invalid_argument("paired ratio needs one value of each per round");
   }
   const auto is_time = [](double value) { return value > 0 && std::isfinite(value); };
-  if (!std::all_of(numerator.begin(), numerator.end(), is_time) ||
-      !std::all_of(denominator.begin(), denominator.end(), is_time)) {
+  if (!std::ranges::all_of(numerator, is_time) || !std::ranges::all_of(denominator, is_time)) {
     constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
     return {kNone, kNone, kNone};
   }

@@ -121,7 +121,7 @@ std::string styled(std::string_view text, Style style) {
 
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
+      std::ranges::count_if(text, [](char c) { return !continues_character(c); }));
 }
 
 std::vector<std::string> folded(std::string_view text, std::size_t columns) {

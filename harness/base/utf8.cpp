@@ -15,7 +15,7 @@ std::size_t character_length(std::string_view text) {
                                                            : 0;
   if (length == 0 || length > text.size()) return 0;
   const std::string_view rest = text.substr(1, length - 1);
-  return std::all_of(rest.begin(), rest.end(), continues_character) ? length : 0;
+  return std::ranges::all_of(rest, continues_character) ? length : 0;
 }
 
 }  // namespace assay

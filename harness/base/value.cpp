@@ -52,11 +52,11 @@ std::vector<std::pair<std::string, T>> parse_pairs(std::string_view text, std::s
     const auto value =
         equals == std::string_view::npos ? std::nullopt : parse(part.substr(equals + 1));
     if (!is_identifier(name) || !value) {
-      throw UsageError(fmt::format("expected {}, found \"{}\" in \"{}\"", what, part, text));
+      throw UsageError("expected {}, found \"{}\" in \"{}\"", what, part, text);
     }
     const auto same = [&](const auto& pair) { return pair.first == name; };
-    if (std::any_of(pairs.begin(), pairs.end(), same)) {
-      throw UsageError(fmt::format("\"{}\" is given twice in \"{}\"", name, text));
+    if (std::ranges::any_of(pairs, same)) {
+      throw UsageError("\"{}\" is given twice in \"{}\"", name, text);
     }
     pairs.emplace_back(std::string(name), *value);
     begin = end + 1;

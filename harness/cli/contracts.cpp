@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "cli/include_path.h"
 #include "judge/reference_shapes.h"
-#include "space/memory_need.h"
 #include "space/plan.h"
 #include "spec/twins.h"
 

@@ -20,7 +20,7 @@ std::optional<KernelSpec> contract_of(const std::string& kernel, const std::stri
 std::map<std::string, KernelSpec> contracts_of(const std::vector<TunedTable>& tables,
                                                const Store& store);
 
-/// The device memory that a trial needs: see memory_bytes in space/memory_need.h; 0: not known.
+/// The device memory that a trial needs: see memory_bytes in space/plan.h; 0: not known.
 std::int64_t memory_bytes(const TrialRow& trial);
 
 /// Says of each winner and of its baseline how much device memory it needs, where the contract is

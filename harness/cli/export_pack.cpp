@@ -24,7 +24,7 @@
 #include "pack/pack.h"
 #include "report/entry_json.h"
 #include "report/table.h"
-#include "spec/default_config.h"
+#include "spec/kernel_spec.h"
 #include "spec/sweep_spec.h"
 #include "spec/twins.h"
 #include "tuner/compile_job.h"

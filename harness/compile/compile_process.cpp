@@ -55,8 +55,8 @@ constexpr rlim_t kMaxListBytes = 4 << 20;
 constexpr std::size_t kMaxChildLogBytes = 8 << 20;
 
 [[noreturn]] void fail(const char* what) {
-  throw Error(fmt::format("cannot start a process to compile in: {}: {}", what,
-                          std::generic_category().message(errno)));
+  throw Error("cannot start a process to compile in: {}: {}", what,
+              std::generic_category().message(errno));
 }
 
 /// Reads and clears what stands on stderr.
@@ -90,8 +90,7 @@ json compile_in_child(const Nvrtc& nvrtc, Nvrtc::Unit unit) {
   const std::string list = take_list();
   if (list.size() >= kMaxListBytes) {
     output = {false,
-              fmt::format("{}: headers are included too often: their list has more than {} "
-                          "bytes",
+              fmt::format("{}: headers are included too often: their list has more than {} bytes",
                           unit.name, kMaxListBytes),
               {}};
   } else if (output.cubin.size() > kMaxCubinBytes) {

@@ -1,7 +1,5 @@
 #include "compile/cubin_cache.h"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
@@ -85,7 +83,7 @@ void CubinCache::store(const std::string& key, const std::string& cubin,
   std::error_code error;
   const fs::path folder = result.cubin_path.parent_path();
   fs::create_directories(folder, error);
-  if (error) throw Error(fmt::format("cannot create {}: {}", folder.string(), error.message()));
+  if (error) throw Error("cannot create {}: {}", folder.string(), error.message());
   write_file_atomic(result.cubin_path, cubin);
   if (!result.ptx.empty()) write_file_atomic(path(key, ".ptx"), result.ptx);
   json entry = to_json(key, cubin, result);

@@ -22,8 +22,8 @@ constexpr std::string_view kToolkitPrefixes[] = {"_",       "CCCL_",   "CUB_",  
 bool is_part(char c) { return is_letter(c) || is_digit(c); }
 
 bool sets_up_toolkit(std::string_view name) {
-  return std::any_of(std::begin(kToolkitPrefixes), std::end(kToolkitPrefixes),
-                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+  return std::ranges::any_of(kToolkitPrefixes,
+                             [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 /// How a text uses a name.
@@ -117,7 +117,7 @@ bool is_constant(const Definition& definition, const AllUses& uses) {
 }
 
 void check_name(const std::string& name, std::string_view what) {
-  if (!is_identifier(name)) throw UsageError(fmt::format("{} \"{}\" is no identifier", what, name));
+  if (!is_identifier(name)) throw UsageError("{} \"{}\" is no identifier", what, name);
 }
 
 }  // namespace
@@ -131,9 +131,8 @@ std::vector<Definition> definitions_of(const Config& config, const CompileSettin
                           text.find("/*") == std::string::npos && !text.ends_with('\\');
     if (!is_whole) {
       throw UsageError(
-          fmt::format("the value of macro {} is \"{}\"; expected one line without a "
-                      "comment or a \\ at its end",
-                      name, text));
+          "the value of macro {} is \"{}\"; expected one line without a comment or a \\ at its end",
+          name, text);
     }
     definitions[name] = {name, text, false};
   }
@@ -141,8 +140,7 @@ std::vector<Definition> definitions_of(const Config& config, const CompileSettin
     check_name(name, "parameter");
     const std::string* word = std::get_if<std::string>(&value);
     if (word != nullptr && !is_identifier(*word)) {
-      throw UsageError(
-          fmt::format("{} is \"{}\"; expected an integer or an identifier", name, *word));
+      throw UsageError("{} is \"{}\"; expected an integer or an identifier", name, *word);
     }
     definitions[name] = {name, to_text(value), word == nullptr};
   }

@@ -68,12 +68,12 @@ std::string advice_on_header(std::string_view name) {
   for (const Advice& row : kHeaders) {
     if (row.name == name) return std::string(row.advice);
   }
-  if (std::find(std::begin(kStandard), std::end(kStandard), name) != std::end(kStandard)) {
+  if (std::ranges::find(kStandard, name) != std::end(kStandard)) {
     return fmt::format("write #include <cuda/std/{}>, whose names are in cuda::std", name);
   }
   constexpr std::string_view kHost[] = {"iostream", "vector", "string",  "map",   "stdexcept",
                                         "thread",   "mutex",  "fstream", "random"};
-  if (std::find(std::begin(kHost), std::end(kHost), name) != std::end(kHost)) {
+  if (std::ranges::find(kHost, name) != std::end(kHost)) {
     return "leave it out, with the code that runs on the host";
   }
   return {};
@@ -114,10 +114,9 @@ std::string hints(std::string_view log) {
     if (!advice.empty()) add(fmt::format("{} is of no header here: {}", name, advice));
   });
   for_each_quoted(log, "namespace \"std\" has no member \"", [&](std::string_view name) {
-    add(
-        fmt::format("std::{0} is of the host: write cuda::std::{0}, and include its header from "
-                    "<cuda/std/...>",
-                    name));
+    add(fmt::format(
+        "std::{0} is of the host: write cuda::std::{0}, and include its header from <cuda/std/...>",
+        name));
   });
   return text;
 }

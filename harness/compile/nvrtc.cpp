@@ -38,7 +38,7 @@ struct Nvrtc::Api {
   decltype(&nvrtcGetPTX) ptx;
 
   void check(nvrtcResult result, const char* call) const {
-    if (result != NVRTC_SUCCESS) throw Error(fmt::format("{}: {}", call, error_string(result)));
+    if (result != NVRTC_SUCCESS) throw Error("{}: {}", call, error_string(result));
   }
 };
 
@@ -104,9 +104,9 @@ bool take_entry_errors(std::string& log) {
 }  // namespace
 
 Nvrtc::Nvrtc() : api_(std::make_unique<Api>()) {
-  const Library library("NVRTC", kLibraryNames, toolkit_libraries(),
-                        "install the CUDA toolkit 12.8 or later (or its cuda-nvrtc package), or "
-                        "set CUDA_HOME");
+  const Library library(
+      "NVRTC", kLibraryNames, toolkit_libraries(),
+      "install the CUDA toolkit 12.8 or later (or its cuda-nvrtc package), or set CUDA_HOME");
   library.load(api_->version, "nvrtcVersion");
   library.load(api_->num_supported_archs, "nvrtcGetNumSupportedArchs");
   library.load(api_->supported_archs, "nvrtcGetSupportedArchs");
@@ -176,9 +176,9 @@ void Nvrtc::find_toolkit(const fs::path& library) {
 void Nvrtc::check_arch(const std::string& arch) const {
   int number = 0;
   std::from_chars(arch.data(), arch.data() + arch.size(), number);
-  if (std::find(archs_.begin(), archs_.end(), number) != archs_.end()) return;
-  throw UsageError(fmt::format("NVRTC {} does not compile for architecture {}; it does for {}",
-                               version_, arch, fmt::join(archs_, ", ")));
+  if (std::ranges::find(archs_, number) != archs_.end()) return;
+  throw UsageError("NVRTC {} does not compile for architecture {}; it does for {}", version_, arch,
+                   fmt::join(archs_, ", "));
 }
 
 bool Nvrtc::owns_header(const std::string& name) const {

@@ -188,7 +188,7 @@ Pool::Pool(CompilerOptions options)
     }
   } catch (const std::system_error& error) {
     stop();
-    throw Error(fmt::format("cannot start a thread to compile on: {}", error.what()));
+    throw Error("cannot start a thread to compile on: {}", error.what());
   }
 }
 

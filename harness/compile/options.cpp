@@ -13,7 +13,7 @@ namespace {
 
 bool is_arch(std::string_view text) {
   if (text.ends_with('a') || text.ends_with('f')) text.remove_suffix(1);
-  return (text.size() == 2 || text.size() == 3) && std::all_of(text.begin(), text.end(), is_digit);
+  return (text.size() == 2 || text.size() == 3) && std::ranges::all_of(text, is_digit);
 }
 
 }  // namespace
@@ -29,8 +29,7 @@ std::vector<std::string> common_options(int std) {
 
 std::vector<std::string> compile_options(const std::string& arch, const CompileSettings& settings) {
   if (!is_arch(arch)) {
-    throw UsageError(
-        fmt::format("architecture \"{}\"; expected two or three digits, as in 86 or 90a", arch));
+    throw UsageError("architecture \"{}\"; expected two or three digits, as in 86 or 90a", arch);
   }
   std::vector<std::string> options = common_options(settings.std);
   options.push_back("--gpu-architecture=sm_" + arch);

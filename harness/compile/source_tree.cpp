@@ -98,9 +98,8 @@ std::string read_text(const fs::path& path) {
   if (nul == std::string::npos) return text;
   const std::string_view before = std::string_view(text).substr(0, nul);
   const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-  throw UsageError(fmt::format("{}:{}:{}: found a NUL byte; expected text", path.string(),
-                               std::count(before.begin(), before.end(), '\n') + 1,
-                               nul - line_start + 1));
+  throw UsageError("{}:{}:{}: found a NUL byte; expected text", path.string(),
+                   std::ranges::count(before, '\n') + 1, nul - line_start + 1);
 }
 
 class Reader {
@@ -177,10 +176,9 @@ class Reader {
   void follow(const File& file, Include& include) {
     if (include.spelling.empty()) {
       throw UsageError(
-          fmt::format("{}: __has_include asks in a way that hides its header; write the header's "
-                      "name in quotes "
-                      "or brackets",
-                      at(file, include)));
+          "{}: __has_include asks in a way that hides its header; write the header's name in "
+          "quotes or brackets",
+          at(file, include));
     }
     const fs::path folder = file.path.parent_path();
     const auto [known, is_new] =
@@ -201,15 +199,15 @@ class Reader {
         name->second = fmt::format("{}#{}", spelling, i);
       }
       if (names_.size() > kMaxHeaders) {
-        throw UsageError(fmt::format("{}: {} includes more than {} headers", place,
-                                     source_.filename().string(), kMaxHeaders));
+        throw UsageError("{}: {} includes more than {} headers", place, source_.filename().string(),
+                         kMaxHeaders);
       }
       std::string& text = texts_[name->second];
       text = read_text(*path);
       num_bytes_ += text.size();
       if (num_bytes_ > kMaxSourceBytes) {
-        throw UsageError(fmt::format("{}: {} and its headers have more than {} bytes", place,
-                                     source_.filename().string(), kMaxSourceBytes));
+        throw UsageError("{}: {} and its headers have more than {} bytes", place,
+                         source_.filename().string(), kMaxSourceBytes);
       }
     }
     found = include.found = name->second;
@@ -241,7 +239,7 @@ class Reader {
   void add_root(const fs::path& folder) {
     std::error_code ignored;
     const fs::path root = fs::canonical(folder.empty() ? "." : folder, ignored);
-    if (root.empty() || std::find(roots_.begin(), roots_.end(), root) != roots_.end()) return;
+    if (root.empty() || std::ranges::find(roots_, root) != roots_.end()) return;
     roots_.push_back(root);
   }
 
@@ -255,8 +253,8 @@ class Reader {
     }
     std::string folders;
     for (const fs::path& root : roots_) folders += (folders.empty() ? "" : ", ") + root.string();
-    throw UsageError(fmt::format("{} leads to {}, outside of {}; name its folder with --include",
-                                 what, target.string(), folders));
+    throw UsageError("{} leads to {}, outside of {}; name its folder with --include", what,
+                     target.string(), folders);
   }
 
   const fs::path& source_;

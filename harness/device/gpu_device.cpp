@@ -170,9 +170,7 @@ std::vector<Measurement> GpuDevice::count(const TrialRequest& request,
           counted.push_back({each.at("name"), each.at("value"), each.at("unit")});
         }
       });
-  if (failed) {
-    throw Error(fmt::format("nothing was counted: {}: {}", failed->kind, failed->message));
-  }
+  if (failed) throw Error("nothing was counted: {}: {}", failed->kind, failed->message);
   return counted;
 }
 

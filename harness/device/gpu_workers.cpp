@@ -146,7 +146,7 @@ nlohmann::json GpuWorkers::receive_start() {
       worker_->kill();
       throw Interrupted();
     case Event::timed_out:
-      throw Error(fmt::format("worker did not start within {} seconds", kStartTimeoutS));
+      throw Error("worker did not start within {} seconds", kStartTimeoutS);
     case Event::ended:
     case Event::killed:
     case Event::garbage:
@@ -156,11 +156,9 @@ nlohmann::json GpuWorkers::receive_start() {
 }
 
 Error GpuWorkers::lost() const {
-  if (info_.name.empty()) {
-    return Error(fmt::format("GPU {} cannot be used: {}", options_.index, start_failure_));
-  }
-  return Error(fmt::format("GPU {} ({}) is lost: {}; everything measured so far is stored",
-                           options_.index, info_.name, start_failure_));
+  if (info_.name.empty()) return Error("GPU {} cannot be used: {}", options_.index, start_failure_);
+  return Error("GPU {} ({}) is lost: {}; everything measured so far is stored", options_.index,
+               info_.name, start_failure_);
 }
 
 std::optional<Outcome> GpuWorkers::ask(const json& request, double timeout_s, const Take& take) {
@@ -234,7 +232,7 @@ std::optional<Outcome> GpuWorkers::read_answer(const std::string& text, const Ta
 
 void GpuWorkers::demand(const json& request, double timeout_s, const Take& take) {
   if (const std::optional<Outcome> failed = ask(request, timeout_s, take)) {
-    throw Error(fmt::format("GPU {} ({}): {}", options_.index, info_.name, failed->message));
+    throw Error("GPU {} ({}): {}", options_.index, info_.name, failed->message);
   }
 }
 

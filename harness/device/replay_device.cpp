@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -24,9 +23,9 @@ Outcome not_recorded(const TrialRequest& request, const std::string& provenance)
 
 const RankEntry* find_entry(const RankRecord& rank, const std::string& kernel,
                             const std::string& config) {
-  const auto found = std::find_if(
-      rank.entries.begin(), rank.entries.end(),
-      [&](const RankEntry& entry) { return entry.kernel == kernel && entry.config == config; });
+  const auto found = std::ranges::find_if(rank.entries, [&](const RankEntry& entry) {
+    return entry.kernel == kernel && entry.config == config;
+  });
   return found == rank.entries.end() ? nullptr : &*found;
 }
 
@@ -73,7 +72,7 @@ bool is_foreign(const TrialRecord& trial) { return trial.kernel.source_hash.empt
 
 /// The key of a trial of another tuner. It is the same for every order of the parameters.
 Key foreign_key(Config config) {
-  std::sort(config.begin(), config.end());
+  std::ranges::sort(config);
   return {"", "", "", to_text(config)};
 }
 
@@ -123,13 +122,12 @@ struct ReplayDevice::Impl {
     const RankRecord* best = nullptr;
     std::tuple<std::ptrdiff_t, bool, std::string> best_key;
     for (const RankRecord& rank : recording.ranks) {
-      const auto num_held =
-          std::count_if(candidates.begin(), candidates.end(), [&](const TrialRequest& candidate) {
-            const Plan& plan = candidate.plan;
-            return rank.op == op_of(candidate) && rank.problem == plan.problem &&
-                   rank.protocol.name == candidate.measure.protocol &&
-                   find_entry(rank, plan.kernel, to_text(plan.config)) != nullptr;
-          });
+      const auto num_held = std::ranges::count_if(candidates, [&](const TrialRequest& candidate) {
+        const Plan& plan = candidate.plan;
+        return rank.op == op_of(candidate) && rank.problem == plan.problem &&
+               rank.protocol.name == candidate.measure.protocol &&
+               find_entry(rank, plan.kernel, to_text(plan.config)) != nullptr;
+      });
       const std::tuple key(num_held, rank.objective == objective, rank.finished_at);
       if (num_held > 0 && (best == nullptr || best_key <= key)) {
         best = &rank;
@@ -168,9 +166,7 @@ std::vector<Measurement> ReplayDevice::count(const TrialRequest& request,
   const TrialRecord* trial = impl_->find_trial(request);
   if (trial == nullptr) return counted;
   std::copy_if(trial->measurements.begin(), trial->measurements.end(), std::back_inserter(counted),
-               [&](const Measurement& each) {
-                 return std::count(names.begin(), names.end(), each.name) > 0;
-               });
+               [&](const Measurement& each) { return std::ranges::count(names, each.name) > 0; });
   return counted;
 }
 
@@ -178,18 +174,15 @@ std::vector<std::string> ReplayDevice::countable(const std::vector<std::string>&
   std::vector<std::string> known = names;
   std::erase_if(known, [&](const std::string& name) {
     if (name == "energy_j") {
-      return std::none_of(
-          impl_->recording.ranks.begin(), impl_->recording.ranks.end(), [](const RankRecord& rank) {
-            return std::any_of(rank.entries.begin(), rank.entries.end(),
-                               [](const RankEntry& entry) { return entry.energy_j > 0; });
-          });
+      return std::ranges::none_of(impl_->recording.ranks, [](const RankRecord& rank) {
+        return std::ranges::any_of(rank.entries,
+                                   [](const RankEntry& entry) { return entry.energy_j > 0; });
+      });
     }
-    return std::none_of(impl_->recording.trials.begin(), impl_->recording.trials.end(),
-                        [&](const TrialRecord& trial) {
-                          return std::any_of(
-                              trial.measurements.begin(), trial.measurements.end(),
-                              [&](const Measurement& each) { return each.name == name; });
-                        });
+    return std::ranges::none_of(impl_->recording.trials, [&](const TrialRecord& trial) {
+      return std::ranges::any_of(trial.measurements,
+                                 [&](const Measurement& each) { return each.name == name; });
+    });
   });
   return known;
 }
@@ -240,14 +233,13 @@ RerankResult ReplayDevice::rerank(const std::vector<TrialRequest>& candidates,
     if (entry.kernel.empty()) result.baselines.push_back(replayed(entry.config, &entry));
   }
   const auto is_candidate = [&](const RankEntry& entry) {
-    return std::any_of(candidates.begin(), candidates.end(), [&](const TrialRequest& candidate) {
+    return std::ranges::any_of(candidates, [&](const TrialRequest& candidate) {
       return candidate.plan.kernel == entry.kernel &&
              to_text(candidate.plan.config) == entry.config;
     });
   };
-  const bool lacks_winner =
-      std::any_of(rank->entries.begin(), rank->entries.end(),
-                  [&](const RankEntry& entry) { return entry.winner && !is_candidate(entry); });
+  const bool lacks_winner = std::ranges::any_of(
+      rank->entries, [&](const RankEntry& entry) { return entry.winner && !is_candidate(entry); });
   if (lacks_winner) keep_common_rounds(result);
   return result;
 }

@@ -1,7 +1,6 @@
 #include "device/worker_process.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,8 +19,7 @@ namespace {
 constexpr int kWorkerFd = 3;
 
 [[noreturn]] void fail_to_start(const char* what, int code) {
-  throw Error(
-      fmt::format("cannot start a worker: {}: {}", what, std::generic_category().message(code)));
+  throw Error("cannot start a worker: {}: {}", what, std::generic_category().message(code));
 }
 
 }  // namespace

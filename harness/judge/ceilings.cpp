@@ -41,7 +41,7 @@ double l2_bytes_per_s(const SupportKernels& support, Timer& timer, CUdeviceptr d
     for (int i = 0; i < kSamples; ++i) {
       times_ns.push_back(timer.sample(read, Preparation::hot).time_ns);
     }
-    return *std::min_element(times_ns.begin(), times_ns.end());
+    return *std::ranges::min_element(times_ns);
   };
   const std::size_t few = l2_bytes / 8 / 4096 * 4096, many = 3 * few;
   const double difference_ns = time_ns(many) - time_ns(few);

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "judge/bad_elements.h"
 #include "support/device_word.h"
 
 namespace assay {
@@ -82,11 +81,12 @@ std::optional<Failure> comparison_failure(
   }
   const double across = error_across(found);
   if (!(across <= output.tolerance.across_limit)) {
-    return incorrect("mismatch",
-                     fmt::format("{}: relative error {:.3g}, of which {:.3g} does not point along "
-                                 "the result as rounding towards zero does, limit {:.3g}, with "
-                                 "every element within its own bound",
-                                 name, error, across, output.tolerance.across_limit));
+    return incorrect(
+        "mismatch",
+        fmt::format(
+            "{}: relative error {:.3g}, of which {:.3g} does not point along the result as "
+            "rounding towards zero does, limit {:.3g}, with every element within its own bound",
+            name, error, across, output.tolerance.across_limit));
   }
   return {};
 }
@@ -216,10 +216,10 @@ CheckReport Checker::check(const CheckedBuffers& buffers, const GuardZones& zone
   }
   for (std::size_t i = 0; i < slots.num_variables; ++i) {
     if (word(slots.variables(i)) == buffers.variables[i].hash) continue;
-    note(incorrect(
-        "state", fmt::format("left something in a variable of its own for the next launch (it has "
-                             "{}); use scratch memory, which outlives no launch",
-                             buffers.variables[i].memory.names)));
+    note(incorrect("state",
+                   fmt::format("left something in a variable of its own for the next launch (it "
+                               "has {}); use scratch memory, which outlives no launch",
+                               buffers.variables[i].memory.names)));
   }
   for (std::size_t i = 0; i < slots.num_prepared; ++i) {
     if (word(slots.prepared(i)) == word(slots.prepared(i) + 8)) continue;
@@ -239,9 +239,10 @@ CheckReport Checker::check(const CheckedBuffers& buffers, const GuardZones& zone
         output.terms() != 0 && word(slots.terms(i)) != output.reference->terms_hash;
     if (terms_changed || (failure && reference_changed(output))) {
       report.damaged_reference = true;
-      failure = incorrect("out_of_bounds", fmt::format("wrote far outside its buffers: over what "
-                                                       "{} was compared with",
-                                                       output.buffer.name));
+      failure =
+          incorrect("out_of_bounds",
+                    fmt::format("wrote far outside its buffers: over what {} was compared with",
+                                output.buffer.name));
     }
     if (failure && !report.failure && !report.damaged_reference &&
         found.bad + found.unwritten > 0) {
@@ -330,6 +331,65 @@ bool Checker::reference_changed(const CheckedOutput& output) const {
   DeviceWord<std::uint64_t> hash(*driver_, stream_);
   support_->hash(output.reference->operand.data, output.reference->bytes(), hash.pointer());
   return hash.read() != output.reference->hash;
+}
+
+namespace {
+
+/// Which of so many rows or columns: a range, every so-maniest, or how many. Empty: all.
+std::string which(const std::vector<std::int64_t>& places, std::int64_t count, const char* noun) {
+  const auto size = static_cast<std::int64_t>(places.size());
+  const std::int64_t first = places.front(), last = places.back();
+  if (size == count) return "";
+  if (size == 1) return fmt::format("{} {}", noun, first);
+  const std::int64_t step = places[1] - first;
+  for (std::int64_t i = 1; i < size; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (places[at] - places[at - 1] != step) {
+      return fmt::format("{} of {} {}s ({} to {})", size, count, noun, first, last);
+    }
+  }
+  const bool to_the_end = last + step >= count;
+  if (step > 1) {
+    return fmt::format("every {} {} from {} {}", step == 2 ? "second" : fmt::format("{}th", step),
+                       noun, first, to_the_end ? "on" : fmt::format("to {}", last));
+  }
+  if (to_the_end) return fmt::format("the last {} {}s (from {} on)", size, noun, first);
+  return fmt::format("{}s {} to {}", noun, first, last);
+}
+
+void make_unique(std::vector<std::int64_t>& places) {
+  std::ranges::sort(places);
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+}
+
+}  // namespace
+
+std::string pattern_of(const std::vector<std::int64_t>& shape,
+                       const std::vector<std::int64_t>& bad) {
+  const std::int64_t num_columns = shape.back();
+  std::int64_t num_rows = 1;
+  for (std::size_t i = 0; i + 1 < shape.size(); ++i) num_rows *= shape[i];
+  std::vector<std::int64_t> rows, columns;
+  for (const std::int64_t at : bad) {
+    rows.push_back(at / num_columns);
+    columns.push_back(at % num_columns);
+  }
+  make_unique(rows);
+  make_unique(columns);
+  const std::string of_rows = which(rows, num_rows, "row");
+  const std::string of_columns = which(columns, num_columns, num_rows > 1 ? "column" : "element");
+  const bool is_whole = bad.size() == rows.size() * columns.size();
+  if (of_rows.empty() && of_columns.empty()) {
+    return is_whole ? "wrong are all elements" : "wrong elements are in all rows and columns";
+  }
+  const std::string& ahead = of_columns.empty() ? of_rows : of_columns;
+  const bool is_one = ahead.starts_with("every ") || ahead.starts_with("row ") ||
+                      ahead.starts_with("column ") || ahead.starts_with("element ");
+  const char* const begin = !is_whole ? "wrong elements are among"
+                            : is_one  ? "wrong is"
+                                      : "wrong are";
+  return fmt::format("{} {}{}{}", begin, of_columns,
+                     of_rows.empty() || of_columns.empty() ? "" : " of ", of_rows);
 }
 
 }  // namespace assay

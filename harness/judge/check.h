@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
+#include <string>
 #include <vector>
 
 #include "base/trial.h"
@@ -118,5 +118,11 @@ double relative_error(const Comparison& found);
 /// size of the terms, whichever is larger. All elements count alike: each is in ratio to the size
 /// of its own terms.
 double error_across(const Comparison& found);
+
+/// Where the wrong elements of an output are: "wrong are the last 8 columns (from 56 on)". The last
+/// dimension of `shape` has the columns, the others together have the rows. `bad` has the places of
+/// the wrong elements in rising order, at least one.
+std::string pattern_of(const std::vector<std::int64_t>& shape,
+                       const std::vector<std::int64_t>& bad);
 
 }  // namespace assay

@@ -1,9 +1,6 @@
 #include "judge/host_products.h"
 
-#include <fmt/format.h>
-
 #include <bit>
-#include <cstring>
 #include <vector>
 
 namespace assay {
@@ -36,8 +33,7 @@ std::vector<double> host_values(const Operand& operand) {
     case DType::i32:
       return copy_as<std::int32_t>(operand);
     default:
-      throw oracle_failure(
-          fmt::format("the host multiplies no elements of {}", to_text(operand.dtype)));
+      throw oracle_failure("the host multiplies no elements of {}", to_text(operand.dtype));
   }
 }
 
@@ -63,7 +59,7 @@ void write_values(const Operand& out, std::int64_t first, const std::vector<doub
     case DType::f64:
       return write([](double value) { return value; });
     default:
-      throw oracle_failure(fmt::format("the host makes no product of {}", to_text(out.dtype)));
+      throw oracle_failure("the host makes no product of {}", to_text(out.dtype));
   }
 }
 
@@ -112,14 +108,13 @@ void multiply_sparse_on_host(const OperationCall& call) {
     if (begin > end || (row == 0 && begin != 0) || end > static_cast<double>(values.size()) ||
         (is_last && end != static_cast<double>(values.size()))) {
       throw oracle_failure(
-          fmt::format("spmv: starts must rise from 0 to the {} values, found {} to {} in row {}",
-                      values.size(), begin, end, row));
+          "spmv: starts must rise from 0 to the {} values, found {} to {} in row {}", values.size(),
+          begin, end, row);
     }
     double sum = 0;
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       if (!(columns[i] >= 0 && columns[i] < static_cast<double>(x.size()))) {
-        throw oracle_failure(
-            fmt::format("spmv: value {} is in column {} of {}", i, columns[i], x.size()));
+        throw oracle_failure("spmv: value {} is in column {} of {}", i, columns[i], x.size());
       }
       sum += values[i] * x[static_cast<std::size_t>(columns[i])];
     }

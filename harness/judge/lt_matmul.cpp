@@ -42,8 +42,8 @@ LtMatmul::LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas,
   algorithms_ = product_.algorithms();
   if (algorithms_.empty()) {
     const GemmShape gemm = gemm_shape(call);
-    throw Error(fmt::format("cuBLASLt has no algorithm for a product of {}x{}x{} in {}", gemm.m,
-                            gemm.n, gemm.k, to_text(gemm.dtype)));
+    throw Error("cuBLASLt has no algorithm for a product of {}x{}x{} in {}", gemm.m, gemm.n, gemm.k,
+                to_text(gemm.dtype));
   }
   for (const cublasLtMatmulHeuristicResult_t& offered : algorithms_) {
     workspace_bytes_ = std::max(workspace_bytes_, offered.workspaceSize);
@@ -62,8 +62,8 @@ void LtMatmul::set_epilogue(const OperationCall& call) {
   if (bias == nullptr) return;
   // One value for each row of out^T, which cuBLASLt computes.
   if (bias->elements() != call.operand("out").shape.back()) {
-    throw oracle_failure(fmt::format("cublaslt: out has {} columns but bias {} elements",
-                                     call.operand("out").shape.back(), bias->elements()));
+    throw oracle_failure("cublaslt: out has {} columns but bias {} elements",
+                         call.operand("out").shape.back(), bias->elements());
   }
   product_.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias->data);
   product_.set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cuda_type(bias->dtype));
@@ -135,7 +135,7 @@ std::vector<int> LtMatmul::shortlist(Timer& timer, CUdeviceptr out, std::size_t 
     by_time.emplace_back(median(times_ns), algorithm);
   }
   if (by_time.empty()) throw Error("none of cuBLASLt's algorithms ran");
-  std::sort(by_time.begin(), by_time.end());
+  std::ranges::sort(by_time);
   std::vector<int> shortlist;
   for (const auto& [time_ns, algorithm] : by_time) {
     if (shortlist.size() < most && time_ns <= kShortlistRatio * by_time.front().first) {

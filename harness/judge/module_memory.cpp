@@ -1,7 +1,5 @@
 #include "judge/module_memory.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/cubin_info.h"
@@ -38,9 +36,9 @@ std::vector<ModuleMemory> module_memory(const Driver& driver, const Launcher& la
     if (found == CUDA_ERROR_NOT_FOUND) {
       if (is_constant) return;  // a table of the compiler's own
       throw refused(
-          fmt::format("nothing says where the variable {} of the compiled kernel is, so "
-                      "nothing could tell whether launches change it",
-                      name));
+          "nothing says where the variable {} of the compiled kernel is, so nothing could tell "
+          "whether launches change it",
+          name);
     }
     driver.check(found, "cuModuleGetGlobal");
     const CUdeviceptr end = (data + bytes + 7) / 8 * 8;
@@ -52,8 +50,7 @@ std::vector<ModuleMemory> module_memory(const Driver& driver, const Launcher& la
   };
   for (const std::string& name : variables_of(cubin)) add(name, false);
   for (const std::string& name : constants_of(cubin)) add(name, true);
-  std::sort(pieces.begin(), pieces.end(),
-            [](const Piece& a, const Piece& b) { return a.begin < b.begin; });
+  std::ranges::sort(pieces, [](const Piece& a, const Piece& b) { return a.begin < b.begin; });
 
   std::vector<ModuleMemory> found;
   std::size_t num_names = 0;  // of the last in `found`
@@ -62,7 +59,7 @@ std::vector<ModuleMemory> module_memory(const Driver& driver, const Launcher& la
       return symbol.to >= found.back().data && symbol.to < piece.begin;
     };
     if (found.empty() || piece.begin > found.back().data + found.back().bytes + kMostPaddingBytes ||
-        std::any_of(launcher.symbols().begin(), launcher.symbols().end(), is_between)) {
+        std::ranges::any_of(launcher.symbols(), is_between)) {
       found.push_back({piece.begin, piece.end - piece.begin, piece.name});
       num_names = 1;
       continue;

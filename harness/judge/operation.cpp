@@ -1,7 +1,5 @@
 #include "judge/operation.h"
 
-#include <fmt/format.h>
-
 namespace assay {
 
 const Operation& operation_of(OperationId id) {
@@ -17,19 +15,14 @@ const Operation& operation_of(OperationId id) {
     case OperationId::quantise:
       return operation::quantise();
     case OperationId::add:
-      return operation::add();
     case OperationId::mul:
-      return operation::mul();
     case OperationId::bias:
-      return operation::bias();
     case OperationId::relu:
-      return operation::relu();
     case OperationId::silu:
-      return operation::silu();
     case OperationId::gelu:
-      return operation::gelu();
     case OperationId::swiglu:
-      return operation::swiglu();
+    case OperationId::transpose:
+      return operation::pointwise(id);
     case OperationId::layer_norm:
       return operation::layer_norm();
     case OperationId::rms_norm:
@@ -38,27 +31,20 @@ const Operation& operation_of(OperationId id) {
       return operation::softmax();
     case OperationId::sum:
       return operation::sum();
-    case OperationId::transpose:
-      return operation::transpose();
     case OperationId::gather_rows:
-      return operation::gather_rows();
+    case OperationId::topk_sum:
+      return operation::gather();
     case OperationId::scatter_add:
       return operation::scatter_add();
-    case OperationId::topk_sum:
-      return operation::topk_sum();
     case OperationId::spmv:
       return operation::spmv();
   }
   throw oracle_failure("an operation without code");
 }
 
-Failure oracle_failure(const std::string& message) { return {Status::runtime, "oracle", message}; }
-
 const Operand& OperationCall::operand(const std::string& name) const {
   const auto found = operands.find(name);
-  if (found == operands.end()) {
-    throw oracle_failure(fmt::format("the reference lacks operand {}", name));
-  }
+  if (found == operands.end()) throw oracle_failure("the reference lacks operand {}", name);
   return found->second;
 }
 
@@ -82,7 +68,7 @@ Strided OperationCall::terms_of(const std::string& name, const Strided& place) c
 double OperationCall::number(const std::string& name) const {
   const auto found = options.find(name);
   const double* value = found == options.end() ? nullptr : std::get_if<double>(&found->second);
-  if (value == nullptr) throw oracle_failure(fmt::format("the reference lacks number {}", name));
+  if (value == nullptr) throw oracle_failure("the reference lacks number {}", name);
   return *value;
 }
 
@@ -90,9 +76,8 @@ const std::vector<std::int64_t>& OperationCall::declared(const std::string& outp
   const auto found = declared_shapes.find(output);
   if (found == declared_shapes.end()) {
     throw oracle_failure(
-        fmt::format("{} must be an output of the kernel, since only its shape says how much there "
-                    "is to make",
-                    output));
+        "{} must be an output of the kernel, since only its shape says how much there is to make",
+        output);
   }
   return found->second;
 }
@@ -114,7 +99,7 @@ Strided per_column(const Operand* operand) {
 bool OperationCall::flag(const std::string& name) const {
   const auto found = options.find(name);
   const bool* value = found == options.end() ? nullptr : std::get_if<bool>(&found->second);
-  if (value == nullptr) throw oracle_failure(fmt::format("the reference lacks flag {}", name));
+  if (value == nullptr) throw oracle_failure("the reference lacks flag {}", name);
   return *value;
 }
 

@@ -149,30 +149,25 @@ class Operation {
 const Operation& operation_of(OperationId id);
 
 /// The failure of a reference that cannot be computed: status `runtime`, kind `oracle`.
-Failure oracle_failure(const std::string& message);
+template <typename... Parts>
+Failure oracle_failure(fmt::format_string<Parts...> format, Parts&&... parts) {
+  return {Status::runtime, "oracle", fmt::format(format, std::forward<Parts>(parts)...)};
+}
 
 namespace operation {
-// One file each.
+// Each has a file of its name, or shares the file of its family.
 const Operation& gemm();
 const Operation& grouped_gemm();
 const Operation& scaled_gemm();
 const Operation& grouped_scaled_gemm();
 const Operation& quantise();
-const Operation& add();
-const Operation& mul();
-const Operation& bias();
-const Operation& relu();
-const Operation& silu();
-const Operation& gelu();
-const Operation& swiglu();
+const Operation& pointwise(OperationId id);
 const Operation& layer_norm();
 const Operation& rms_norm();
 const Operation& softmax();
 const Operation& sum();
-const Operation& transpose();
-const Operation& gather_rows();
+const Operation& gather();
 const Operation& scatter_add();
-const Operation& topk_sum();
 const Operation& spmv();
 }  // namespace operation
 

@@ -6,15 +6,18 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <limits>
+#include <set>
 #include <utility>
 
 #include "base/elapsed.h"
 #include "base/file.h"
 #include "judge/reference_kernel.h"
 #include "judge/reference_shapes.h"
-#include "judge/spot_check.h"
+#include "judge/tolerance.h"
 #include "space/plan_json.h"
 #include "support/device_word.h"
+#include "support/inputs.h"
 
 namespace assay {
 namespace {
@@ -54,9 +57,7 @@ DType kept_in(const BufferPlan* buffer, bool wide) {
 }
 
 std::string text_of(const ReferencePlan& step) {
-  if (!step.file.empty()) {
-    return "file " + std::filesystem::path(step.file).filename().string();
-  }
+  if (!step.file.empty()) return "file " + std::filesystem::path(step.file).filename().string();
   if (!step.kernel) return step.operation;
   return fmt::format("kernel {} of {}", step.kernel->launch.entry, step.kernel->source);
 }
@@ -79,7 +80,7 @@ OperationCall reference_call(const Plan& plan, std::size_t index, const InputMap
     const auto named = step.operands.find(role);
     if (named == step.operands.end()) {
       if (row.optional) continue;
-      throw oracle_failure(fmt::format("{}: the reference names no {}", step.operation, role));
+      throw oracle_failure("{}: the reference names no {}", step.operation, role);
     }
     const std::string& name = named->second;
     if (const ReferenceOutput* earlier = made.find(name)) {
@@ -89,9 +90,8 @@ OperationCall reference_call(const Plan& plan, std::size_t index, const InputMap
       const Input& found = *input->second;
       call.operands[role] = {found.buffer.data, found.plan.dtype, found.plan.shape};
     } else {
-      throw oracle_failure(
-          fmt::format("{}: operand {} is {}, neither an input nor made by an earlier step",
-                      step.operation, role, name));
+      throw oracle_failure("{}: operand {} is {}, neither an input nor made by an earlier step",
+                           step.operation, role, name);
     }
   }
   return call;
@@ -230,11 +230,11 @@ void References::add_file(const Plan& plan, const ReferencePlan& step, Reference
     try {
       content = read_file(step.file, bytes);
     } catch (const UsageError& error) {  // it was there when the sweep began
-      throw oracle_failure(error.what());
+      throw oracle_failure("{}", error.what());
     }
     if (content.size() != bytes) {
-      throw oracle_failure(
-          fmt::format("{} has {} bytes, but {} has {}", step.file, content.size(), name, bytes));
+      throw oracle_failure("{} has {} bytes, but {} has {}", step.file, content.size(), name,
+                           bytes);
     }
     output.memory = allocate(*driver_, bytes);
     output.operand = {output.memory.get(), buffer.dtype, buffer.shape};
@@ -269,8 +269,8 @@ void References::add_kernel(const ReferenceKernelPlan& kernel, const InputMap& i
       const std::size_t bytes =
           earlier != nullptr ? earlier->bytes() : inputs.at(name)->buffer.bytes;
       if (hash_of(address_of(name), bytes) == hash) continue;
-      throw oracle_failure(fmt::format("the reference {} of {} changed {}, which it was to read",
-                                       kernel.launch.entry, kernel.source, name));
+      throw oracle_failure("the reference {} of {} changed {}, which it was to read",
+                           kernel.launch.entry, kernel.source, name);
     }
   };
   Arithmetic before;
@@ -302,8 +302,8 @@ void References::add_kernel(const ReferenceKernelPlan& kernel, const InputMap& i
     }
     made = run_reference_kernel(*driver_, stream_, *support_, kernel, address_of, check_inputs);
   } catch (const CudaError& error) {
-    throw oracle_failure(fmt::format("the reference {} of {} cannot run: {}", kernel.launch.entry,
-                                     kernel.source, error.what()));
+    throw oracle_failure("the reference {} of {} cannot run: {}", kernel.launch.entry,
+                         kernel.source, error.what());
   }
   for (auto& [name, output] : made) {
     output.arithmetic += before;
@@ -333,9 +333,7 @@ void References::describe(const std::string& name, ReferenceOutput& output) cons
     return std::sqrt(sum / static_cast<double>(elements));
   };
   output.rms = root_of_mean(sums.squares);
-  if (!std::isfinite(output.rms)) {
-    throw oracle_failure(fmt::format("the reference made a NaN in {}", name));
-  }
+  if (!std::isfinite(output.rms)) throw oracle_failure("the reference made a NaN in {}", name);
   output.hash = sums.hash;
   // Squares that fp32 cannot hold bound nothing.
   const double terms = root_of_mean(sums.squared_terms);
@@ -347,6 +345,46 @@ std::uint64_t References::hash_of(CUdeviceptr data, std::size_t bytes) const {
   DeviceWord<std::uint64_t> hash(*driver_, stream_);
   support_->hash(data, bytes, hash.pointer());
   return hash.read();
+}
+
+namespace {
+
+// A wrong layout or leading dimension makes nearly all elements wrong.
+constexpr int kNumSamples = 64;
+
+std::set<std::int64_t> sampled(std::string_view name, std::int64_t elements) {
+  std::set<std::int64_t> indices{0, elements - 1};
+  for (std::uint64_t i = 0; i < kNumSamples; ++i) {
+    const std::uint64_t random = generator_key(i, name);
+    indices.insert(static_cast<std::int64_t>(random % static_cast<std::uint64_t>(elements)));
+  }
+  return indices;
+}
+
+}  // namespace
+
+bool spot_check(const OperationRow& row, const Operation& operation, const OperationCall& call,
+                const std::vector<OutputShape>& made, const ReadElements& read) {
+  for (std::size_t output = 0; output < made.size(); ++output) {
+    const Operand& out = call.operand(std::string(row.outputs[output].name));
+    for (const std::int64_t index : sampled(row.name, out.elements())) {
+      const std::optional<ExactElement> exact = operation.exact(call, output, index, read);
+      if (!exact) return false;
+      const double found = read(out, index, 1, 1)[0];
+      double bound = exactness_bound(made[output].arithmetic, exact->value, exact->scale) +
+                     std::numeric_limits<float>::denorm_min();
+      // What a step rounds to 16 bits; below the normal range of f16, by half their distance.
+      if (out.dtype == DType::bf16 || out.dtype == DType::f16) {
+        bound += unit_roundoff(out.dtype) * std::abs(exact->value) + std::ldexp(1.0, -25);
+      }
+      if (!(std::abs(found - exact->value) <= bound)) {
+        throw oracle_failure(
+            "the reference itself is wrong: {} made {} at element {}, the host {} (bound {:.3g})",
+            row.name, found, index, exact->value, bound);
+      }
+    }
+  }
+  return true;
 }
 
 }  // namespace assay

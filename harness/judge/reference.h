@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -105,5 +104,12 @@ class References {
   };
   DeviceWord<Sums> sums_;  // kept, since to allocate it takes longer than a short reference
 };
+
+/// Compares a sample of what an operation made with what the host computes in fp64: of each output
+/// of `made`, in the order of the row, the first and last element and others at random. Throws
+/// Failure `oracle` naming the first element in which the two disagree. False when the operation
+/// has no rule for that.
+bool spot_check(const OperationRow& row, const Operation& operation, const OperationCall& call,
+                const std::vector<OutputShape>& made, const ReadElements& read);
 
 }  // namespace assay

@@ -103,8 +103,7 @@ class Comparer {
     if (found.bad > 0) {
       const std::uint64_t index = ~found.not_first_bad;
       fail(fmt::format(
-          "made {:.9g} and then {:.9g} of {}: it must write every element, and the "
-          "same each time",
+          "made {:.9g} and then {:.9g} of {}: it must write every element, and the same each time",
           read(first, index), read(second, index), coordinate_text(plan.name, plan.shape, index)));
     }
   }
@@ -120,8 +119,7 @@ class Comparer {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw oracle_failure(
-        fmt::format("the reference {} of {} {}", kernel_.launch.entry, kernel_.source, what));
+    throw oracle_failure("the reference {} of {} {}", kernel_.launch.entry, kernel_.source, what);
   }
 
   double read(const Written& written, std::uint64_t index) const {

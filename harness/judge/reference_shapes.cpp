@@ -50,9 +50,8 @@ std::vector<OutputShape> outputs_of(const Plan& plan, const ReferencePlan& step,
     const std::string& name = step.operands.at(role);
     const BufferPlan* buffer = plan.find_buffer(name);
     if (buffer != nullptr && buffer->shape != made[i].extents) {
-      throw oracle_failure(fmt::format("{}: its {} is [{}], but {} is [{}]", step.operation, role,
-                                       fmt::join(made[i].extents, ","), name,
-                                       fmt::join(buffer->shape, ",")));
+      throw oracle_failure("{}: its {} is [{}], but {} is [{}]", step.operation, role,
+                           fmt::join(made[i].extents, ","), name, fmt::join(buffer->shape, ","));
     }
   }
   return made;

@@ -29,8 +29,8 @@ void check_starts(OperationEngine& engine, const OperationCall& call) {
   const double begin = engine.read(starts, 0, 1, 1)[0], end = engine.read(starts, last, 1, 1)[0];
   const std::int64_t nonzeros = call.operand("values").elements();
   if (begin == 0 && end == static_cast<double>(nonzeros)) return;
-  throw oracle_failure(fmt::format("spmv: starts must rise from 0 to the {} values, found {} to {}",
-                                   nonzeros, begin, end));
+  throw oracle_failure("spmv: starts must rise from 0 to the {} values, found {} to {}", nonzeros,
+                       begin, end);
 }
 
 }  // namespace

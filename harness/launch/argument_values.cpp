@@ -5,7 +5,6 @@
 
 #include <bit>
 #include <cstring>
-#include <utility>
 
 #include "launch/failure.h"
 
@@ -110,9 +109,8 @@ void write_tensor_map(const Driver& driver, const TensorMapPlan& map, const Buff
   const std::size_t rank = buffer.shape.size();
   if (rank == 0 || rank > 5 || map.box.size() != rank) {
     throw refused(
-        fmt::format("tensor map {}: {} has {} dimensions and the box {}; both need the "
-                    "same number, 1 to 5",
-                    map.name, map.of, rank, map.box.size()));
+        "tensor map {}: {} has {} dimensions and the box {}; both need the same number, 1 to 5",
+        map.name, map.of, rank, map.box.size());
   }
   std::vector<cuuint64_t> extents(buffer.shape.rbegin(), buffer.shape.rend());
   extents[0] = static_cast<cuuint64_t>(size_bytes(buffer.dtype, buffer.shape.back()) /
@@ -172,7 +170,7 @@ CUarray_format texture_format(DType dtype) {
     case DType::u64:
       break;
   }
-  throw refused(fmt::format("there is no texture of {}", to_text(dtype)));
+  throw refused("there is no texture of {}", to_text(dtype));
 }
 
 CUaddress_mode address_mode(AddressMode mode) {

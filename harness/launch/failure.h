@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/trial.h"
 #include "cuda/driver.h"
 
@@ -17,6 +19,11 @@ class Failure : public std::exception {
     outcome_.kind = std::move(kind);
     outcome_.message = std::move(message);
   }
+  template <typename Part, typename... Parts>
+  Failure(Status status, std::string kind, fmt::format_string<Part, Parts...> format, Part&& part,
+          Parts&&... parts)
+      : Failure(status, std::move(kind),
+                fmt::format(format, std::forward<Part>(part), std::forward<Parts>(parts)...)) {}
   explicit Failure(Outcome outcome) : outcome_(std::move(outcome)) {}
   const Outcome& outcome() const { return outcome_; }
   const char* what() const noexcept override { return outcome_.message.c_str(); }
@@ -26,8 +33,9 @@ class Failure : public std::exception {
 };
 
 /// A launch that cannot be made as it is described.
-inline Failure refused(std::string message) {
-  return {Status::runtime, "launch", std::move(message)};
+template <typename... Parts>
+Failure refused(fmt::format_string<Parts...> format, Parts&&... parts) {
+  return {Status::runtime, "launch", fmt::format(format, std::forward<Parts>(parts)...)};
 }
 
 /// The outcome `runtime` of a driver's error, with the kind that the error belongs to: launch,

@@ -1,7 +1,5 @@
 #include "launch/launcher.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -83,12 +81,12 @@ CUdeviceptr Launcher::find_symbol(const BufferPlan& buffer, const std::string& c
   const std::string& symbol = variable ? variable->symbol : buffer.symbol;
   const CUresult found = driver_->cuModuleGetGlobal(&data, &bytes, module_->get(), symbol.c_str());
   if (found == CUDA_ERROR_NOT_FOUND) {
-    throw refused(fmt::format("the compiled kernel has no variable {}", buffer.symbol));
+    throw refused("the compiled kernel has no variable {}", buffer.symbol);
   }
   driver_->check(found, "cuModuleGetGlobal");
   if (bytes < static_cast<std::size_t>(buffer.bytes())) {
-    throw refused(fmt::format("{} has {} bytes, but the variable {} has {}", buffer.name,
-                              buffer.bytes(), buffer.symbol, bytes));
+    throw refused("{} has {} bytes, but the variable {} has {}", buffer.name, buffer.bytes(),
+                  buffer.symbol, bytes);
   }
   return data;
 }

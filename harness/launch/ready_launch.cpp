@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <utility>
 
 #include "launch/failure.h"
 
@@ -15,8 +14,8 @@ namespace {
 
 unsigned extent(std::int64_t value, const char* what, const LaunchPlan& plan) {
   if (value < 1 || !std::in_range<unsigned>(value)) {
-    throw refused(fmt::format("launch of {}: a {} of {} is outside 1..{}", plan.entry, what, value,
-                              std::numeric_limits<unsigned>::max()));
+    throw refused("launch of {}: a {} of {} is outside 1..{}", plan.entry, what, value,
+                  std::numeric_limits<unsigned>::max());
   }
   return static_cast<unsigned>(value);
 }
@@ -32,8 +31,8 @@ ReadyLaunch set_up(const Driver& driver, const Module& module, const LaunchPlan&
   const CUresult found =
       driver.cuModuleGetFunction(&launch.function, module.get(), symbol_of(plan).c_str());
   if (found == CUDA_ERROR_NOT_FOUND) {
-    throw Failure(Status::runtime, "missing_entry",
-                  fmt::format("the compiled kernel has no entry {}", plan.entry));
+    throw Failure(Status::runtime, "missing_entry", "the compiled kernel has no entry {}",
+                  plan.entry);
   }
   driver.check(found, "cuModuleGetFunction");
 
@@ -48,7 +47,7 @@ ReadyLaunch set_up(const Driver& driver, const Module& module, const LaunchPlan&
       fmt::format("launch of {}, grid [{}], block [{}], {} bytes of shared memory", plan.entry,
                   fmt::join(plan.grid, ","), fmt::join(plan.block, ","), plan.smem_bytes);
   if (plan.smem_bytes < 0 || !std::in_range<int>(most_smem_bytes)) {
-    throw refused(launch.call + ": no such amount of shared memory");
+    throw refused("{}: no such amount of shared memory", launch.call);
   }
   config.sharedMemBytes = static_cast<unsigned>(plan.smem_bytes);
   // Others may launch the same function with more, so that the limit only rises. To ask for it also

@@ -218,12 +218,12 @@ std::string why_text(const Choice& choice) {
 }
 
 Problem complete_problem(const Pack& pack, std::string_view op, const Problem& given) {
-  const auto kernel = std::find_if(pack.kernels.begin(), pack.kernels.end(),
-                                   [&](const PackKernel& each) { return each.spec.op == op; });
+  const auto kernel = std::ranges::find_if(
+      pack.kernels, [&](const PackKernel& each) { return each.spec.op == op; });
   if (kernel == pack.kernels.end()) {
     std::vector<std::string> ops;
     for (const PackTable& table : pack.tables) ops.push_back(table.op);
-    throw UsageError(fmt::format("the pack has no op {}{}", op, suggestion(op, ops)));
+    throw UsageError("the pack has no op {}{}", op, suggestion(op, ops));
   }
   const KernelSpec& spec = kernel->spec;
   Problem problem;
@@ -231,23 +231,20 @@ Problem complete_problem(const Pack& pack, std::string_view op, const Problem& g
   problem.insert(problem.end(), spec.traits.begin(), spec.traits.end());
   std::size_t sizes = 0;
   for (const auto& [name, number] : given) {
-    const auto found = std::find_if(problem.begin(), problem.end(),
-                                    [&](const auto& each) { return each.first == name; });
-    if (found == problem.end()) {
-      throw UsageError(fmt::format("{} has no size and no trait {}", op, name));
-    }
+    const auto found =
+        std::ranges::find_if(problem, [&](const auto& each) { return each.first == name; });
+    if (found == problem.end()) throw UsageError("{} has no size and no trait {}", op, name);
     if (found < problem.begin() + static_cast<std::ptrdiff_t>(spec.dims.size())) {
       const auto* size = std::get_if<std::int64_t>(&number);
       if (size == nullptr || *size < 1) {
-        throw UsageError(
-            fmt::format("{}: {} is {}, expected an integer from 1 on", op, name, to_text(number)));
+        throw UsageError("{}: {} is {}, expected an integer from 1 on", op, name, to_text(number));
       }
       if (found->second == Number(std::int64_t{0})) ++sizes;
     }
     found->second = number;
   }
   if (sizes < spec.dims.size()) {
-    throw UsageError(fmt::format("{} needs the sizes {}", op, fmt::join(spec.dims, ", ")));
+    throw UsageError("{} needs the sizes {}", op, fmt::join(spec.dims, ", "));
   }
   return problem;
 }
@@ -284,8 +281,8 @@ Choice choose(const Pack& pack, std::string_view op, const Problem& problem,
     if (!nearer.empty()) continue;
     nearer = fmt::format("{} {} does not fit: {}", kernel.name, to_text(each.row->problem), misfit);
   }
-  throw UsageError(fmt::format("the pack has nothing for {} {} on {}: {}", op, to_text(problem),
-                               device.name, nearer));
+  throw UsageError("the pack has nothing for {} {} on {}: {}", op, to_text(problem), device.name,
+                   nearer);
 }
 
 }  // namespace assay

@@ -72,7 +72,7 @@ std::vector<std::size_t> cover(const CrossTimes& times, double slow_down, std::s
       }
       if (result < best) std::tie(best, next) = std::pair(result, config);
     }
-    if (best.first == num_open + 1 || std::count(chosen.begin(), chosen.end(), next) > 0) break;
+    if (best.first == num_open + 1 || std::ranges::count(chosen, next) > 0) break;
     chosen.push_back(next);
     for (std::size_t i = 0; i < num_problems; ++i) {
       ratios[i] = std::min(ratios[i], times.time_ns[next][i] / fastest_ns[i]);
@@ -86,9 +86,8 @@ std::vector<std::size_t> fastest_of(const CrossTimes& times,
                                     const std::vector<std::size_t>& configs) {
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < times.problems.size(); ++i) {
-    chosen.push_back(*std::min_element(configs.begin(), configs.end(), [&](auto a, auto b) {
-      return times.time_ns[a][i] < times.time_ns[b][i];
-    }));
+    chosen.push_back(*std::ranges::min_element(
+        configs, [&](auto a, auto b) { return times.time_ns[a][i] < times.time_ns[b][i]; }));
   }
   return chosen;
 }

@@ -119,7 +119,7 @@ class KernelReader {
 
  private:
   [[noreturn]] void fail(const std::string& message) const {
-    throw UsageError(fmt::format("kernel {}: {}", spec_.name, message));
+    throw UsageError("kernel {}: {}", spec_.name, message);
   }
 
   const Json& list(const Json& source, std::size_t most) const {
@@ -131,7 +131,7 @@ class KernelReader {
   std::string name(const Json& source) const {
     const auto& text = source.get_ref<const std::string&>();
     if (text.empty() || text.size() > kMostNameBytes ||
-        std::any_of(text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; })) {
+        std::ranges::any_of(text, [](char c) { return c < ' ' || c > '~'; })) {
       fail(fmt::format("a name has {} bytes, or some that names do not have", text.size()));
     }
     return text;
@@ -160,9 +160,7 @@ class KernelReader {
   }
 
   void read_names() {
-    for (const Json& dim : list(source_.at("dims"), kMaxDims)) {
-      spec_.dims.push_back(claim(dim));
-    }
+    for (const Json& dim : list(source_.at("dims"), kMaxDims)) spec_.dims.push_back(claim(dim));
     for (const Json& trait : list(source_.at("traits"), kMaxDims)) {
       spec_.traits.emplace_back(claim(trait.at("name"), true), trait.at("default").get<Number>());
     }
@@ -249,8 +247,8 @@ class KernelReader {
 
   void read_arg(const Json& source) {
     ArgSpec arg{name(source.at("name")), {}, {}};
-    if (std::any_of(spec_.args.begin(), spec_.args.end(),
-                    [&](const ArgSpec& other) { return other.name == arg.name; })) {
+    if (std::ranges::any_of(spec_.args,
+                            [&](const ArgSpec& other) { return other.name == arg.name; })) {
       fail("two arguments are called " + arg.name);
     }
     const auto& form = source.at("form").get_ref<const std::string&>();
@@ -297,9 +295,7 @@ class KernelReader {
       launch.group = each.at("group").get<int>();
       if (const auto args = each.find("args"); args != each.end()) {
         launch.args.emplace();
-        for (const Json& arg : list(*args, kMostPackArgs)) {
-          launch.args->push_back(launch_arg(arg));
-        }
+        for (const Json& arg : list(*args, kMostPackArgs)) launch.args->push_back(launch_arg(arg));
       }
       symbols_ = spec_.symbols;
       launches.push_back(std::move(launch));

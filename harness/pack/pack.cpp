@@ -14,6 +14,7 @@
 
 #include "base/bounded_json.h"
 #include "base/error.h"
+#include "base/find_named.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -63,9 +64,7 @@ nlohmann::json row_json(const PackRow& row) {
                          {"verified", row.verified},
                          {"measured_code", row.measured_code}};
   for (const auto& [name, number] : row.problem) json["problem"].push_back(number);
-  for (const auto& [name, value] : row.config) {
-    json["configuration"].push_back(value_json(value));
-  }
+  for (const auto& [name, value] : row.config) json["configuration"].push_back(value_json(value));
   return json;
 }
 
@@ -177,8 +176,7 @@ class IndexReader {
   static std::map<std::string, DType> typed_args(const KernelSpec& kernel) {
     std::map<std::string, DType> types;
     for (const std::string& name : caller_args(kernel)) {
-      const auto arg = std::find_if(kernel.args.begin(), kernel.args.end(),
-                                    [&](const ArgSpec& each) { return each.name == name; });
+      const auto* arg = find_named(kernel.args, name);
       types[name] = std::get<BufferSpec>(arg->form).dtype;
     }
     return types;
@@ -187,9 +185,8 @@ class IndexReader {
   /// All kernels of an op take the same problems and the same arguments.
   void check_ops() const {
     for (const PackKernel& kernel : pack_.kernels) {
-      const auto first =
-          std::find_if(pack_.kernels.begin(), pack_.kernels.end(),
-                       [&](const PackKernel& other) { return other.spec.op == kernel.spec.op; });
+      const auto first = std::ranges::find_if(
+          pack_.kernels, [&](const PackKernel& other) { return other.spec.op == kernel.spec.op; });
       if (kernel.spec.dims != first->spec.dims || kernel.spec.traits != first->spec.traits ||
           typed_args(kernel.spec) != typed_args(first->spec)) {
         fail(fmt::format("{} and {} are of {}, and have other sizes, traits or arguments",
@@ -249,19 +246,17 @@ std::string seal_pack(std::string index, std::string_view code) {
   index.append((8 - index.size() % 8) % 8, ' ');  // so that the code is aligned
   check_json(index, "the pack's index");
   Header header{};
-  std::copy(kPackMagic.begin(), kPackMagic.end(), header.magic);
+  std::ranges::copy(kPackMagic, header.magic);
   header.version = kPackVersion;
   header.index_bytes = static_cast<std::uint32_t>(index.size());
   const std::string hash = index_hash(index);
-  std::copy(hash.begin(), hash.end(), header.hash);
+  std::ranges::copy(hash, header.hash);
   std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
   return bytes.append(index).append(code);
 }
 
 Pack read_pack(std::string_view bytes, std::string_view where, std::string_view* code) {
-  const auto refuse = [&](const std::string& why) {
-    throw UsageError(fmt::format("{}: {}", where, why));
-  };
+  const auto refuse = [&](const std::string& why) { throw UsageError("{}: {}", where, why); };
   Header header;
   if (bytes.size() < sizeof header || !bytes.starts_with(kPackMagic)) {
     refuse("this is no pack; assay export --format pack makes one");
@@ -289,9 +284,7 @@ Pack read_pack(std::string_view bytes, std::string_view where, std::string_view*
 }
 
 PackFile::PackFile(const std::string& path) : path_(path) {
-  const auto refuse = [&](const char* why) {
-    throw UsageError(fmt::format("cannot read {}: {}", path, why));
-  };
+  const auto refuse = [&](const char* why) { throw UsageError("cannot read {}: {}", path, why); };
   const File file(path);
   struct stat status {};
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0) refuse(std::strerror(errno));
@@ -335,23 +328,22 @@ bool is_library_product(const KernelSpec& kernel) {
   if (kernel.reference.size() != 1 || kernel.reference[0].operation != "gemm") return false;
   const auto is_size = [&](int slot) {
     const auto& dims = kernel.dims;
-    return std::find(dims.begin(), dims.end(), kernel.symbols.name(slot)) != dims.end();
+    return std::ranges::find(dims, kernel.symbols.name(slot)) != dims.end();
   };
   std::set<std::size_t> ranks;
   for (const auto& [role, name] : kernel.reference[0].operands) {
-    const auto arg = std::find_if(kernel.args.begin(), kernel.args.end(),
-                                  [&](const ArgSpec& each) { return each.name == name; });
-    if (arg == kernel.args.end() || !is_passed(*arg)) return false;
+    const auto* arg = find_named(kernel.args, name);
+    if (arg == nullptr || !is_passed(*arg)) return false;
     const auto& shape = std::get<BufferSpec>(arg->form).shape;
     ranks.insert(shape.size());
     for (const ExprSpec& size : shape) {
       const std::vector<int>& slots = size.expr.slots();
-      if (!std::all_of(slots.begin(), slots.end(), is_size)) return false;
+      if (!std::ranges::all_of(slots, is_size)) return false;
     }
   }
   return (ranks == std::set<std::size_t>{2} || ranks == std::set<std::size_t>{3}) &&
-         std::any_of(kernel.baseline.begin(), kernel.baseline.end(),
-                     [](const BaselineSpec& each) { return each.name == kCublasLt; });
+         std::ranges::any_of(kernel.baseline,
+                             [](const BaselineSpec& each) { return each.name == kCublasLt; });
 }
 
 std::string unpackable(const KernelSpec& kernel) {

@@ -22,7 +22,7 @@ void CandidateSet::add(const KernelVersion& kernel, const Toolchain& toolchain,
 std::string CandidateSet::hash() const {
   if (keys_.empty()) return "";
   std::vector<std::string_view> sorted(keys_.begin(), keys_.end());
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   Hasher hasher;
   for (const std::string_view key : sorted) hasher.add(key);
   return hasher.hex();

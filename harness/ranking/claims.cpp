@@ -72,7 +72,7 @@ std::string disagreement(const char* key, const std::string& name, const std::st
 }
 
 const RankEntry& find(const std::vector<RankEntry>& entries, const RankEntry& wanted) {
-  return *std::find_if(entries.begin(), entries.end(), [&](const RankEntry& entry) {
+  return *std::ranges::find_if(entries, [&](const RankEntry& entry) {
     return entry.kernel == wanted.kernel && entry.config == wanted.config;
   });
 }
@@ -146,10 +146,9 @@ class Claims {
     if (!rank_.noise) return "";
     const NoiseFloor& noise = *rank_.noise;
     const std::string name = name_of(noise.kernel, noise.config);
-    const auto first =
-        std::find_if(rank_.entries.begin(), rank_.entries.end(), [&](const RankEntry& entry) {
-          return entry.kernel == noise.kernel && entry.config == noise.config;
-        });
+    const auto first = std::ranges::find_if(rank_.entries, [&](const RankEntry& entry) {
+      return entry.kernel == noise.kernel && entry.config == noise.config;
+    });
     if (first == rank_.entries.end() || first->samples_ns.size() != noise.samples_ns.size() ||
         noise.samples_ns.empty()) {
       return fmt::format("'noise' is of {}, which was not timed in the same rounds", name);

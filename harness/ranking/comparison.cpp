@@ -117,14 +117,12 @@ PairSpread spread_of(std::span<const Contest> contests, std::span<const Contest>
       }
     }
   }
-  if (sizes.size() < kFewestPairs) {
-    return {{default_noise, HUGE_VAL}, 0, 0};
-  }
+  if (sizes.size() < kFewestPairs) return {{default_noise, HUGE_VAL}, 0, 0};
   const double spread = median(sizes) / kMadRatio;
   const double error = median(errors);
   return {{std::sqrt(std::max(kLeastNoise * kLeastNoise, spread * spread - error * error)),
            std::max(1.0, kMadEfficiency * static_cast<double>(sizes.size()))},
-          *std::max_element(sizes.begin(), sizes.end()),
+          *std::ranges::max_element(sizes),
           static_cast<int>(sizes.size())};
 }
 
@@ -260,7 +258,7 @@ std::string_view to_text(Change change) {
 std::optional<Level> level_of(std::span<const double> logs) {
   const std::size_t n = logs.size();
   if (n < kFewestRounds) return std::nullopt;
-  if (!std::all_of(logs.begin(), logs.end(), [](double log) { return std::isfinite(log); })) {
+  if (!std::ranges::all_of(logs, [](double log) { return std::isfinite(log); })) {
     return std::nullopt;
   }
   const std::size_t blocks = std::clamp(n / kRoundsPerBlock, kFewestRounds, kMostBlocks);

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <optional>
 #include <span>
 #include <tuple>
 
@@ -152,13 +151,13 @@ std::vector<Ranked> line_up(std::vector<RankEntry> entries, double noise_ratio,
     if (ranked.failure.empty()) ranked.failure = bad_samples;
     set_costs(ranked, parts, time_margin);
   }
-  std::sort(all.begin(), all.end(), ranks_before);
+  std::ranges::sort(all, ranks_before);
   return all;
 }
 
 /// The first, and so the best, that passed and took part in all rounds. `baseline` says which kind.
 Ranked* best_of(std::vector<Ranked>& all, bool baseline) {
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Ranked& ranked) {
+  const auto found = std::ranges::find_if(all, [&](const Ranked& ranked) {
     return ranked.in_all_rounds() && ranked.baseline() == baseline;
   });
   return found == all.end() ? nullptr : &*found;
@@ -168,9 +167,7 @@ const Ranked* fastest_baseline(const std::vector<Ranked>& all) {
   const Ranked* best = nullptr;
   for (const Ranked& ranked : all) {
     if (!ranked.in_all_rounds() || !ranked.is_rival()) continue;
-    if (!best || midmean(ranked.samples_ns) < midmean(best->samples_ns)) {
-      best = &ranked;
-    }
+    if (!best || midmean(ranked.samples_ns) < midmean(best->samples_ns)) best = &ranked;
   }
   return best;
 }
@@ -209,8 +206,8 @@ Interval distance(const Cost& cost, const Cost& other) {
   if (&cost == &other) return {1, 1, 1};
   const auto is_positive = [](double value) { return value > 0; };
   if (!cost.rounds.empty() && !other.rounds.empty() &&
-      std::all_of(cost.rounds.begin(), cost.rounds.end(), is_positive) &&
-      std::all_of(other.rounds.begin(), other.rounds.end(), is_positive)) {
+      std::ranges::all_of(cost.rounds, is_positive) &&
+      std::ranges::all_of(other.rounds, is_positive)) {
     return ratio(cost.rounds, other.rounds);
   }
   const double behind = cost.typical == other.typical ? 1 : cost.typical / other.typical;
@@ -241,8 +238,8 @@ bool dominates(const Ranked& a, const Ranked& b) { return is_ahead(a, b) && !is_
 std::vector<std::size_t> num_dominators(const std::vector<Ranked*>& all) {
   std::vector<std::size_t> counts;
   for (const Ranked* one : all) {
-    counts.push_back(static_cast<std::size_t>(std::count_if(
-        all.begin(), all.end(), [&](const Ranked* other) { return dominates(*other, *one); })));
+    counts.push_back(static_cast<std::size_t>(
+        std::ranges::count_if(all, [&](const Ranked* other) { return dominates(*other, *one); })));
   }
   return counts;
 }
@@ -260,11 +257,11 @@ Ranked* choose_winner(std::vector<Ranked>& all) {
   }
   if (near.empty()) return nullptr;
   const std::vector<std::size_t> dominators = num_dominators(near);
-  const std::size_t fewest = *std::min_element(dominators.begin(), dominators.end());
+  const std::size_t fewest = *std::ranges::min_element(dominators);
   std::size_t next = 0;
   std::erase_if(near, [&](const Ranked*) { return dominators[next++] > fewest; });
-  Ranked* const winner = *std::min_element(
-      near.begin(), near.end(), [](const Ranked* a, const Ranked* b) { return wins_tie(*a, *b); });
+  Ranked* const winner = *std::ranges::min_element(
+      near, [](const Ranked* a, const Ranked* b) { return wins_tie(*a, *b); });
   winner->winner = true;
   return winner;
 }
@@ -315,7 +312,7 @@ std::vector<FrontEntry> pareto_front(const RankRecord& rank) {
     std::erase_if(left, [&](const Ranked* one) { return !is_ahead(*one, *last); });
     if (left.empty()) break;
     const std::vector<std::size_t> dominators = num_dominators(left);
-    const auto first = std::min_element(dominators.begin(), dominators.end());
+    const auto first = std::ranges::min_element(dominators);
     const auto next = left.begin() + (first - dominators.begin());
     listed.push_back(*next);
     left.erase(next);
@@ -324,7 +321,7 @@ std::vector<FrontEntry> pareto_front(const RankRecord& rank) {
             [](const Ranked* a, const Ranked* b) { return ranks_before(*a, *b); });
   for (const Ranked* ranked : listed) {
     FrontEntry& one = front.emplace_back();
-    one.entry = &*std::find_if(rank.entries.begin(), rank.entries.end(), [&](const RankEntry& e) {
+    one.entry = &*std::ranges::find_if(rank.entries, [&](const RankEntry& e) {
       return e.kernel == ranked->kernel && e.config == ranked->config;
     });
     for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -48,8 +48,7 @@ std::string wrong_check(const Validation& check) {
   }
   if (!(check.relative_error <= check.relative_limit * (1 + kErrorDigit))) {
     return fmt::format(
-        "'invalidity' is correct, but the relative error is {:.6g}, and {:.6g} is "
-        "allowed",
+        "'invalidity' is correct, but the relative error is {:.6g}, and {:.6g} is allowed",
         check.relative_error, check.relative_limit);
   }
   if (!(check.worst_element_ratio <= 1 + kErrorDigit)) {
@@ -86,7 +85,7 @@ bool is_timestamp(std::string_view text) {
 
 bool is_one_line(std::string_view text) {
   const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
-  return std::all_of(text.begin(), text.end(), is_plain) || printable_line(text) == text;
+  return std::ranges::all_of(text, is_plain) || printable_line(text) == text;
 }
 
 std::string contradiction(const TrialRecord& trial) {

@@ -64,7 +64,7 @@ double t_of_95_percent(double dof) {
 std::vector<double> adjusted_p(std::span<const double> p) {
   std::vector<std::size_t> order(p.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return p[a] > p[b]; });
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return p[a] > p[b]; });
   std::vector<double> adjusted(p.size());
   double least = 1;
   const auto n = static_cast<double>(p.size());

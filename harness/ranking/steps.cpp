@@ -39,7 +39,7 @@ double centre_of(Values values) { return values.size() < 4 ? median(values) : mi
 /// level, so that two outliers among three are no level.
 double cautious_centre_of(Values values, double other_level) {
   if (values.size() >= 2 * kFewestRuns) return centre_of(values);
-  return *std::min_element(values.begin(), values.end(), [&](double a, double b) {
+  return *std::ranges::min_element(values, [&](double a, double b) {
     return std::abs(a - other_level) < std::abs(b - other_level);
   });
 }
@@ -115,7 +115,7 @@ std::vector<std::size_t> segment(Values values, double deviation, std::size_t fe
   }
   std::vector<std::size_t> begins;
   for (std::size_t end = n; previous[end] > 0; end = previous[end]) begins.push_back(previous[end]);
-  std::reverse(begins.begin(), begins.end());
+  std::ranges::reverse(begins);
   return begins;
 }
 
@@ -225,7 +225,7 @@ class Series {
       const double old_level = centre_of(before);
       const double bound = std::max(least_, kPendingDeviations * noise_.deviation);
       const bool above = after[0] > old_level;
-      const bool off = std::all_of(after.begin(), after.end(), [&](double value) {
+      const bool off = std::ranges::all_of(after, [&](double value) {
         return above ? value > old_level + bound : value < old_level - bound;
       });
       if (!off) continue;
@@ -334,7 +334,7 @@ std::vector<Step> find_steps(std::span<const History> histories, double least_ra
     for (const LevelChange& change : all[i].pending()) steps.push_back(change.step);
   }
   for (const Step& step : significant(std::move(gradual), num_series)) steps.push_back(step);
-  std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
+  std::ranges::sort(steps, [](const Step& a, const Step& b) {
     return std::pair(a.series, a.first_after) < std::pair(b.series, b.first_after);
   });
   return steps;

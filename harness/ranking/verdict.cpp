@@ -84,7 +84,7 @@ std::vector<RankEntry> timed_entries(const RerankResult& result, const std::vect
 /// Whether the energy of every configuration that may win is known. One with an unknown energy
 /// would seem to need none.
 bool has_energy(const std::vector<RankEntry>& entries) {
-  return std::all_of(entries.begin(), entries.end(), [](const RankEntry& entry) {
+  return std::ranges::all_of(entries, [](const RankEntry& entry) {
     const bool may_win = !entry.kernel.empty() && entry.failure.empty() && !entry.eliminated;
     return !may_win || entry.energy_j > 0;
   });
@@ -119,7 +119,7 @@ void keep_front(std::vector<Candidate>& correct, std::size_t top, const Objectiv
     }
     one.candidate = std::move(candidate);
   }
-  std::sort(all.begin(), all.end(), [](const Screened& a, const Screened& b) {
+  std::ranges::sort(all, [](const Screened& a, const Screened& b) {
     if (a.costs != b.costs) return a.costs < b.costs;
     return screens_before(a.candidate, b.candidate);
   });
@@ -129,8 +129,7 @@ void keep_front(std::vector<Candidate>& correct, std::size_t top, const Objectiv
   };
   std::vector<std::size_t> front;  // nothing covers it that comes before it, and nothing after can
   const auto is_covered = [&](const std::vector<double>& costs) {
-    return std::any_of(front.begin(), front.end(),
-                       [&](std::size_t i) { return covers(all[i], costs); });
+    return std::ranges::any_of(front, [&](std::size_t i) { return covers(all[i], costs); });
   };
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!is_covered(all[i].costs)) front.push_back(i);
@@ -138,12 +137,12 @@ void keep_front(std::vector<Candidate>& correct, std::size_t top, const Objectiv
   // Those of the front come first, then those near it, then all others.
   std::vector<std::pair<int, std::size_t>> order;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const bool is_front = std::binary_search(front.begin(), front.end(), i);
+    const bool is_front = std::ranges::binary_search(front, i);
     order.emplace_back(is_front ? 0 : is_covered(all[i].hopeful) ? 2 : 1, i);
   }
-  std::sort(order.begin(), order.end());
+  std::ranges::sort(order);
   const auto num_near = static_cast<std::size_t>(
-      std::count_if(order.begin(), order.end(), [](const auto& one) { return one.first < 2; }));
+      std::ranges::count_if(order, [](const auto& one) { return one.first < 2; }));
   order.resize(std::max(std::min(top, order.size()), std::min(num_near, kMostForEachPlace * top)));
   correct.clear();
   for (const auto& [place, i] : order) correct.push_back(std::move(all[i].candidate));
@@ -153,7 +152,7 @@ void keep_front(std::vector<Candidate>& correct, std::size_t top, const Objectiv
 void put_rooflines(std::vector<RankEntry>& entries, const std::vector<Candidate>& best) {
   double winner_ns = 0;
   for (RankEntry& entry : entries) {
-    const auto candidate = std::find_if(best.begin(), best.end(), [&](const Candidate& one) {
+    const auto candidate = std::ranges::find_if(best, [&](const Candidate& one) {
       return one.kernel->name == entry.kernel && to_text(one.config) == entry.config;
     });
     if (candidate != best.end()) entry.roofline_ns = candidate->roofline_ns;
@@ -175,9 +174,9 @@ void keep_best(std::vector<Candidate>& correct, int top, const Objective& object
     keep_front(correct, static_cast<std::size_t>(top), objective);
     return;
   }
-  std::sort(correct.begin(), correct.end(), screens_before);
+  std::ranges::sort(correct, screens_before);
   const auto count_while = [&](const auto& belongs) {
-    const auto end = std::find_if_not(correct.begin(), correct.end(), belongs);
+    const auto end = std::ranges::find_if_not(correct, belongs);
     return static_cast<std::size_t>(end - correct.begin());
   };
   const std::size_t num_timed =

@@ -167,7 +167,7 @@ assay_status assay_plan_argument(const assay_plan* plan, size_t index, assay_arg
                         buffer.shape.size(),
                         {},
                         static_cast<std::size_t>(buffer.bytes())};
-  std::copy(buffer.shape.begin(), buffer.shape.end(), filled.shape);
+  std::ranges::copy(buffer.shape, filled.shape);
   return fill(argument, filled);
 }
 

@@ -92,7 +92,7 @@ void TunedPlan::lay_out(const std::vector<std::string>& order) {
       write_scalar(*scalar, &scalars_[place]);
     } else if (const auto* buffer = std::get_if<BufferPlan>(&arg)) {
       const auto bytes = static_cast<std::size_t>(buffer->bytes());
-      const auto named = std::find(order.begin(), order.end(), buffer->name);
+      const auto named = std::ranges::find(order, buffer->name);
       if (named != order.end()) {
         const auto number = static_cast<std::size_t>(named - order.begin());
         arguments_[number] = buffer;
@@ -167,8 +167,8 @@ void TunedPlan::load(const Driver& driver, const CublasLt& cublas) {
   const auto number_of = [&](const char* operand) {
     const std::string& name = step.operands.at(operand);
     return static_cast<std::size_t>(
-        std::find_if(arguments_.begin(), arguments_.end(),
-                     [&](const BufferPlan* each) { return each->name == name; }) -
+        std::ranges::find_if(arguments_,
+                             [&](const BufferPlan* each) { return each->name == name; }) -
         arguments_.begin());
   };
   LtProduct product(cublas, product_shape(choice_.plan));

@@ -37,8 +37,8 @@ Bindings::Bindings(const KernelSpec& kernel, const Problem& problem, const Devic
     for (const auto& [given, value] : problem) {
       if (given == name) return value;
     }
-    throw UsageError(fmt::format("kernel {} needs a value for {} {}; the problem is \"{}\"",
-                                 kernel.name, what, name, to_text(problem)));
+    throw UsageError("kernel {} needs a value for {} {}; the problem is \"{}\"", kernel.name, what,
+                     name, to_text(problem));
   };
   const std::size_t num_dims = kernel.dims.size();
   for (std::size_t i = 0; i < num_dims; ++i) {
@@ -46,8 +46,8 @@ Bindings::Bindings(const KernelSpec& kernel, const Problem& problem, const Devic
     const Number& value = value_of("dim", dim);
     const auto* size = std::get_if<std::int64_t>(&value);
     if (!size) {
-      throw UsageError(fmt::format("kernel {} needs an integer for dim {}, found {}", kernel.name,
-                                   dim, to_text(value)));
+      throw UsageError("kernel {} needs an integer for dim {}, found {}", kernel.name, dim,
+                       to_text(value));
     }
     set(slot_of(symbols_, i, dim), *size);
   }
@@ -55,7 +55,7 @@ Bindings::Bindings(const KernelSpec& kernel, const Problem& problem, const Devic
     const std::string& trait = kernel.traits[i].first;
     set_real(slot_of(symbols_, num_dims + i, trait), to_real(value_of("trait", trait)));
   }
-  std::fill(unanswered_.begin(), unanswered_.end(), std::uint8_t{0});
+  std::ranges::fill(unanswered_, std::uint8_t{0});
   num_unanswered_ = 0;
 }
 
@@ -104,7 +104,7 @@ std::int64_t slot_value(const KernelSpec& kernel, const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
   const std::string& word = std::get<std::string>(value);
   const int slot = kernel.symbols.find(word);
-  if (slot < 0) throw UsageError(fmt::format("kernel {} knows no word {}", kernel.name, word));
+  if (slot < 0) throw UsageError("kernel {} knows no word {}", kernel.name, word);
   return slot;
 }
 

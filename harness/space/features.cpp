@@ -18,8 +18,8 @@ constexpr std::int64_t kBlocksOfSm = 32, kThreadsOfSm = 2048, kReservedBytes = 1
 Features::Features(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device)
     : kernel_(kernel), device_(device), bindings_(kernel, problem, device) {
   const auto add = [&](const std::string& name) {
-    const auto given = std::find_if(problem.begin(), problem.end(),
-                                    [&](const auto& each) { return each.first == name; });
+    const auto given =
+        std::ranges::find_if(problem, [&](const auto& each) { return each.first == name; });
     of_problem_.push_back(static_cast<float>(to_real(given->second)));
   };
   for (const std::string& dim : kernel.dims) add(dim);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/counters.h"
-#include "space/memory_need.h"
 #include "space/plan.h"
 #include "space/plan_parts.h"
 
@@ -31,7 +30,7 @@ NamedFigures figures_of(const Objective& objective, const KernelSpec& kernel,
   };
   const std::vector<std::string>& measured = measured_names();
   for (const std::string& name : objective.names()) {
-    if (std::find(measured.begin(), measured.end(), name) != measured.end()) continue;
+    if (std::ranges::find(measured, name) != measured.end()) continue;
     if (is_counter(name)) {
       for (const Measurement& counted : trial.measurements) {
         if (counted.name == name) figures.emplace_back(name, counted.value);

@@ -1,7 +1,5 @@
 #include "space/launched.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "space/bindings.h"
@@ -40,7 +38,7 @@ std::int64_t eval(const ExprSpec& spec, const Bindings& bindings, const std::str
   try {
     return bindings.eval(spec.expr);
   } catch (const EvalError& error) {
-    throw SpecError(spec.where, fmt::format("{} with {}", error.what(), with));
+    throw SpecError(spec.where, "{} with {}", error.what(), with);
   }
 }
 
@@ -57,9 +55,7 @@ std::vector<std::string> launched_entries(const KernelSpec& kernel, const Config
   for (const LaunchSpec* launch : all_launches(kernel)) {
     if (never_runs(*launch, bindings)) continue;
     std::string entry = instantiate(launch->entry, config);
-    if (std::find(entries.begin(), entries.end(), entry) == entries.end()) {
-      entries.push_back(std::move(entry));
-    }
+    if (std::ranges::find(entries, entry) == entries.end()) entries.push_back(std::move(entry));
   }
   return entries;
 }
@@ -70,8 +66,8 @@ std::int64_t max_registers(const KernelSpec& kernel, const Config& config,
   const ExprSpec& limit = *kernel.compile.maxrregcount;
   const std::int64_t value = eval(limit, bind(kernel, config, device), to_text(config));
   if (value >= 1 && value <= 255) return value;
-  throw SpecError(limit.where, fmt::format("expected a limit from 1 to 255, found {} with {}",
-                                           value, to_text(config)));
+  throw SpecError(limit.where, "expected a limit from 1 to 255, found {} with {}", value,
+                  to_text(config));
 }
 
 bool is_fast_math(const KernelSpec& kernel, const Config& config, const DeviceInfo& device) {
@@ -112,13 +108,10 @@ std::map<std::string, std::string> defines(const KernelSpec& kernel, const Probl
 std::map<std::string, std::string> own_defines(const KernelSpec& kernel,
                                                const ReferenceKernelSpec& own,
                                                const Problem& problem, const DeviceInfo& device) {
-  std::vector<std::string> params;
-  for (const ParamSpec& param : kernel.params) params.push_back(param.name);
-  const std::map<int, std::string> varying = dependents(kernel, params);
+  const std::map<int, std::string> varying = dependents(kernel, names_of(kernel.params));
   const auto is_fixed = [&](const MacroSpec& macro) {
     const std::vector<int>& slots = macro.value->expr.slots();
-    return std::none_of(slots.begin(), slots.end(),
-                        [&](int slot) { return varying.contains(slot); });
+    return std::ranges::none_of(slots, [&](int slot) { return varying.contains(slot); });
   };
   std::map<std::string, MacroSpec> macros;  // a kernel of an op has no say in how the op's are made
   if (kernel.op_path.empty()) macros = kernel.compile.define;
@@ -144,7 +137,7 @@ Config sizes_of(const KernelSpec& kernel, const Problem& problem) {
   Config sizes;
   for (const auto& [name, size] : problem) {
     const auto& dims = kernel.dims;
-    if (std::find(dims.begin(), dims.end(), name) == dims.end()) continue;
+    if (std::ranges::find(dims, name) == dims.end()) continue;
     sizes.emplace_back(name, std::get<std::int64_t>(size));
   }
   return sizes;

@@ -1,9 +1,8 @@
 #include "space/plan.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "base/error.h"
 #include "space/launched.h"
@@ -55,8 +54,8 @@ ReferenceKernelPlan plan_own_kernel(const ReferenceKernelSpec& spec, const Confi
   }
   if (!spec.repeat) return kernel;
   const auto place_of = [&](const std::string& name) {
-    const auto found = std::find_if(spec.args.begin(), spec.args.end(),
-                                    [&](const auto& arg) { return arg.name == name; });
+    const auto found =
+        std::ranges::find_if(spec.args, [&](const auto& arg) { return arg.name == name; });
     return static_cast<std::size_t>(found - spec.args.begin());
   };
   const std::int64_t passes =
@@ -77,8 +76,8 @@ std::vector<ReferencePlan> plan_steps(const std::vector<ReferenceSpec>& specs, c
     for (const auto& [option, value] : spec.real_options) {
       const double number = evaluator.eval_real(value, "{}", option);
       if (number <= 0) {
-        evaluator.fail(fmt::format("{} of {} is {}, expected a positive number", option,
-                                   spec.operation, number));
+        evaluator.fail("{} of {} is {}, expected a positive number", option, spec.operation,
+                       number);
       }
       steps.back().options[option] = number;
     }
@@ -159,6 +158,34 @@ BaselinePlan make_baseline_plan(const KernelSpec& kernel, const BaselineSpec& ba
   return {baseline.name,
           plan_steps(baseline.steps, sizes_of(kernel, plan.problem), plan, evaluator),
           baseline.relative};
+}
+
+namespace {
+
+void add_names(const Plan& plan, std::size_t place, std::set<std::string>& names) {
+  const ArgPlan& arg = plan.args[place];
+  if (const auto* buffer = std::get_if<BufferPlan>(&arg)) {
+    names.insert(buffer->name);
+    if (!buffer->copy_of.empty()) names.insert(buffer->copy_of);
+  } else if (const auto* map = std::get_if<TensorMapPlan>(&arg)) {
+    names.insert(map->of);
+  } else if (const auto* packed = std::get_if<StructPlan>(&arg)) {
+    for (const std::size_t member : packed->members) add_names(plan, member, names);
+  }
+}
+
+}  // namespace
+
+std::int64_t memory_bytes(const Plan& plan) {
+  std::set<std::string> names;
+  for (const LaunchPlan& launch : plan.launches) {
+    for (const std::size_t place : launch.args) add_names(plan, place, names);
+  }
+  std::int64_t sum = 0;
+  for (const BufferPlan* buffer : plan.buffers()) {
+    if (names.contains(buffer->name) || !buffer->symbol.empty()) sum += buffer->bytes();
+  }
+  return sum;
 }
 
 }  // namespace assay

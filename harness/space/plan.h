@@ -176,4 +176,9 @@ std::string find_launch_plan(const KernelSpec& kernel, const Problem& problem, c
 Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& config,
                const DeviceInfo& device);
 
+/// How much device memory a run of the plan needs: the bytes of the buffers that its launches get,
+/// by themselves or by a descriptor. These are inputs, outputs, scratch and what is prepared. What
+/// only a reference, a baseline or a launch of `prepare` reads does not count.
+std::int64_t memory_bytes(const Plan& plan);
+
 }  // namespace assay

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "space/plan_parts.h"
@@ -16,9 +15,7 @@ const Config kNoConfig;
 TensorMapPlan plan_tensor_map(const TensorMapSpec& spec, const std::string& name,
                               const Evaluator& evaluator) {
   TensorMapPlan plan{name, spec.of, {}, spec.swizzle_bytes};
-  if (spec.when && evaluator.eval(*spec.when, kAnyInteger, "when of {}", name) == 0) {
-    return plan;
-  }
+  if (spec.when && evaluator.eval(*spec.when, kAnyInteger, "when of {}", name) == 0) return plan;
   for (std::size_t i = 0; i < spec.box.size(); ++i) {
     plan.box.push_back(
         evaluator.eval(spec.box[i], {1, kMostBoxSide}, "box side {} of {}", i, name));
@@ -42,18 +39,17 @@ Evaluator::Evaluator(const KernelSpec& kernel, const Problem& problem, const Con
     // A configuration mostly has the order of the contract.
     auto given = config.begin() + static_cast<std::ptrdiff_t>(std::min(i, config.size()));
     if (given == config.end() || given->first != name) {
-      given = std::find_if(config.begin(), config.end(),
-                           [&](const auto& entry) { return entry.first == name; });
+      given = std::ranges::find_if(config, [&](const auto& entry) { return entry.first == name; });
     }
     if (given == config.end()) {
-      throw UsageError(fmt::format("kernel {} needs a value for parameter {}, found none in {}",
-                                   kernel.name, name, to_text(config)));
+      throw UsageError("kernel {} needs a value for parameter {}, found none in {}", kernel.name,
+                       name, to_text(config));
     }
     bindings_.set(slot_of(kernel.symbols, num_sizes + i, name), slot_value(kernel, given->second));
   }
   if (config.size() != kernel.params.size()) {
-    throw UsageError(fmt::format("kernel {} has {} parameters, found {} in {}", kernel.name,
-                                 kernel.params.size(), config.size(), to_text(config)));
+    throw UsageError("kernel {} has {} parameters, found {} in {}", kernel.name,
+                     kernel.params.size(), config.size(), to_text(config));
   }
   const std::size_t first_let = kernel.symbols.size() - kernel.lets.size();
   for (std::size_t i = 0; i < kernel.lets.size(); ++i) {
@@ -79,7 +75,7 @@ double Evaluator::eval_real_called(const ExprSpec& spec, fmt::string_view what,
   try {
     return bindings_.eval_real(spec.expr);
   } catch (const EvalError& error) {
-    fail(fmt::format("{}: {}", fmt::vformat(what, args), error.what()));
+    fail("{}: {}", fmt::vformat(what, args), error.what());
   }
 }
 
@@ -100,11 +96,11 @@ std::int64_t Evaluator::eval_called(const ExprSpec& spec, Range allowed, fmt::st
   try {
     value = bindings_.eval(spec.expr);
   } catch (const EvalError& error) {
-    fail(fmt::format("{}: {}", fmt::vformat(what, args), error.what()));
+    fail("{}: {}", fmt::vformat(what, args), error.what());
   }
   if (value < allowed.low || value > allowed.high) {
-    fail(fmt::format("{} \"{}\" is {}, allowed are {} to {}", fmt::vformat(what, args),
-                     spec.expr.text(), value, allowed.low, allowed.high));
+    fail("{} \"{}\" is {}, allowed are {} to {}", fmt::vformat(what, args), spec.expr.text(), value,
+         allowed.low, allowed.high);
   }
   return value;
 }
@@ -119,16 +115,14 @@ void check_texture(const BufferPlan& buffer, const Evaluator& evaluator) {
   constexpr std::int64_t kPitchBytes = 32;  // rows of a texture begin at multiples of it
   const TextureSpec& texture = *buffer.texture;
   if (texture.channels > 1 && buffer.shape.back() != texture.channels) {
-    evaluator.fail(fmt::format("{} has texels of {} channels, but its last dimension is {}",
-                               buffer.name, texture.channels, buffer.shape.back()));
+    evaluator.fail("{} has texels of {} channels, but its last dimension is {}", buffer.name,
+                   texture.channels, buffer.shape.back());
   }
   const bool is_flat = buffer.shape.size() == (texture.channels > 1 ? 2 : 1);
   const std::int64_t row_bytes = buffer.bytes() / buffer.shape[0];
   if (is_flat || row_bytes % kPitchBytes == 0) return;
-  evaluator.fail(
-      fmt::format("the rows of {} have {} bytes; a texture of 2 dimensions needs a "
-                  "multiple of {}",
-                  buffer.name, row_bytes, kPitchBytes));
+  evaluator.fail("the rows of {} have {} bytes; a texture of 2 dimensions needs a multiple of {}",
+                 buffer.name, row_bytes, kPitchBytes);
 }
 
 BufferPlan plan_buffer(const BufferSpec& spec, const std::string& name,
@@ -139,14 +133,13 @@ BufferPlan plan_buffer(const BufferSpec& spec, const std::string& name,
     plan.shape.push_back(
         evaluator.eval(spec.shape[i], {1, kMostInt64}, "dimension {} of {}", i, name));
     if (__builtin_mul_overflow(bytes, plan.shape.back(), &bytes)) {
-      evaluator.fail(fmt::format("{} has more than {} bytes", name, kMostInt64));
+      evaluator.fail("{} has more than {} bytes", name, kMostInt64);
     }
   }
   if (spec.dtype == DType::e2m1 && plan.shape.back() % 2 != 0) {
     evaluator.fail(
-        fmt::format("rows of {} have {} elements; of e2m1, of which two share a byte, they "
-                    "must be even",
-                    name, plan.shape.back()));
+        "rows of {} have {} elements; of e2m1, of which two share a byte, they must be even", name,
+        plan.shape.back());
   }
   const std::int64_t elements = plan.elements();
   if (spec.zeroed) plan.zeroed = elements;
@@ -167,9 +160,8 @@ ScalarPlan plan_scalar(const ScalarSpec& spec, const std::string& name,
                        const Evaluator& evaluator) {
   const auto checked = [&](auto value) -> ScalarPlan {
     if (holds(spec.dtype, value)) return {name, spec.dtype, value};
-    evaluator.fail(fmt::format("{}{} \"{}\" is {}, but {} holds {}", place(spec.value.where), name,
-                               spec.value.expr.text(), value, to_text(spec.dtype),
-                               range_text(spec.dtype)));
+    evaluator.fail("{}{} \"{}\" is {}, but {} holds {}", place(spec.value.where), name,
+                   spec.value.expr.text(), value, to_text(spec.dtype), range_text(spec.dtype));
   };
   if (is_floating(spec.dtype)) return checked(evaluator.eval_real(spec.value, "{}", name));
   return checked(evaluator.eval(spec.value, kAnyInteger, "{}", name));
@@ -190,8 +182,8 @@ ArgPlan plan_arg(const ArgSpec& arg, const Evaluator& evaluator) {
 
 void refuse_source(const BufferPlan& buffer, std::string_view what, const BufferPlan& source,
                    std::int64_t found, const Evaluator& evaluator) {
-  evaluator.fail(fmt::format("{} has {} elements and is to be {} of {}, which has {}", buffer.name,
-                             buffer.elements(), what, source.name, found));
+  evaluator.fail("{} has {} elements and is to be {} of {}, which has {}", buffer.name,
+                 buffer.elements(), what, source.name, found);
 }
 
 void check_copies(const Plan& plan, const Evaluator& evaluator) {

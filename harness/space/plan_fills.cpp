@@ -13,9 +13,8 @@ namespace assay {
 void check_file(const BufferPlan& buffer, const std::string& file, std::int64_t bytes,
                 const Location& where, const Evaluator& evaluator) {
   if (buffer.bytes() == bytes) return;
-  evaluator.fail(fmt::format("{}{} has {} bytes, [{}] of {}, but {} has {}", place(where),
-                             buffer.name, buffer.bytes(), fmt::join(buffer.shape, ","),
-                             to_text(buffer.dtype), file, bytes));
+  evaluator.fail("{}{} has {} bytes, [{}] of {}, but {} has {}", place(where), buffer.name,
+                 buffer.bytes(), fmt::join(buffer.shape, ","), to_text(buffer.dtype), file, bytes);
 }
 
 namespace {
@@ -25,9 +24,8 @@ void check_choices(const BufferPlan& buffer, const Choices& choices, const Locat
                    const Evaluator& evaluator) {
   check_choices(choices, static_cast<std::int64_t>(buffer.arguments.at("of")));
   if (buffer.shape[0] == choices.rows && buffer.shape[1] == choices.per_row) return;
-  evaluator.fail(fmt::format("{}{} is [{}], but {} has {} rows of {} numbers", place(where),
-                             buffer.name, fmt::join(buffer.shape, ","), buffer.file, choices.rows,
-                             choices.per_row));
+  evaluator.fail("{}{} is [{}], but {} has {} rows of {} numbers", place(where), buffer.name,
+                 fmt::join(buffer.shape, ","), buffer.file, choices.rows, choices.per_row);
 }
 
 /// Refuses values that are not as many as what they are made of, and scales that do not fit their
@@ -37,24 +35,22 @@ void check_quantised(const BufferPlan& buffer, const BufferPlan& source,
   if (buffer.generator == name_of(derivations(), Derivation::quantise)) {
     for (const char* side : {"block_rows", "block_columns"}) {
       if (buffer.arguments.at(side) >= 1) continue;
-      evaluator.fail(fmt::format("{} of {} is {}, expected at least 1", side, buffer.name,
-                                 buffer.arguments.at(side)));
+      evaluator.fail("{} of {} is {}, expected at least 1", side, buffer.name,
+                     buffer.arguments.at(side));
     }
     if (buffer.dtype == DType::e2m1 && std::fmod(buffer.arguments.at("block_columns"), 2) != 0) {
       evaluator.fail(
-          fmt::format("block_columns of {} is {}; of e2m1, of which two share a byte, it "
-                      "must be even",
-                      buffer.name, buffer.arguments.at("block_columns")));
+          "block_columns of {} is {}; of e2m1, of which two share a byte, it must be even",
+          buffer.name, buffer.arguments.at("block_columns"));
     }
     if (buffer.shape == source.shape) return;
-    evaluator.fail(fmt::format("{} [{}] is made of {} [{}], which has another shape", buffer.name,
-                               fmt::join(buffer.shape, ","), source.name,
-                               fmt::join(source.shape, ",")));
+    evaluator.fail("{} [{}] is made of {} [{}], which has another shape", buffer.name,
+                   fmt::join(buffer.shape, ","), source.name, fmt::join(source.shape, ","));
   }
   const ScaleLayout layout = scale_layout(source, buffer.arguments.contains("transpose"));
   if (layout.fits(buffer.shape)) return;
-  evaluator.fail(fmt::format("{} is [{}], but the scales of {} are {}", buffer.name,
-                             fmt::join(buffer.shape, ","), source.name, layout.text()));
+  evaluator.fail("{} is [{}], but the scales of {} are {}", buffer.name,
+                 fmt::join(buffer.shape, ","), source.name, layout.text());
 }
 
 }  // namespace
@@ -94,8 +90,8 @@ void check_derivations(const Plan& plan, const Evaluator& evaluator) {
       refuse_source(*buffer, what, source, source.shape[0], evaluator);
     const double index = buffer->arguments.at("index");
     if (index < 0 || index >= static_cast<double>(source.shape[1])) {
-      evaluator.fail(fmt::format("{} is to be the {} {} of {}, which has 0 to {}", buffer->name,
-                                 row.name, index, source.name, source.shape[1] - 1));
+      evaluator.fail("{} is to be the {} {} of {}, which has 0 to {}", buffer->name, row.name,
+                     index, source.name, source.shape[1] - 1);
     }
   }
 }

@@ -42,7 +42,7 @@ inline void from_json(const nlohmann::json& source, ArgPlan& arg) {
       arg = source.get<StructPlan>();
       return;
   }
-  throw Error(fmt::format("a plan's argument has no form {}", source["form"].dump()));
+  throw Error("a plan's argument has no form {}", source["form"].dump());
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchPlan, entry, grid, block, cluster, smem_bytes, early,

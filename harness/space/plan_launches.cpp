@@ -1,5 +1,4 @@
 // The arguments and launches of a plan: all that a program needs that launches tuned kernels.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
@@ -36,8 +35,8 @@ void check_product(const Extent& extent, const std::string& entry, const char* w
                    std::int64_t most, const Evaluator& evaluator) {
   const std::int64_t product = extent[0] * extent[1] * extent[2];
   if (product > most) {
-    evaluator.fail(fmt::format("{} {} {} x {} x {} is {} in all, allowed are 1 to {}", entry, what,
-                               extent[0], extent[1], extent[2], product, most));
+    evaluator.fail("{} {} {} x {} x {} is {} in all, allowed are 1 to {}", entry, what, extent[0],
+                   extent[1], extent[2], product, most);
   }
 }
 
@@ -136,7 +135,7 @@ std::vector<LaunchPlan> plan_launches(const std::vector<LaunchSpec>& specs,
         launches.push_back(plan_launch(*launch, entry, evaluator));
         launches.back().args = plan_args(*launch, passed, pass, passes, evaluator, plan);
         if (launches.size() > kMostLaunches) {
-          evaluator.fail(fmt::format("more than {} launches in all", kMostLaunches));
+          evaluator.fail("more than {} launches in all", kMostLaunches);
         }
       }
     }
@@ -185,9 +184,8 @@ static std::size_t count_own_scalars(const KernelSpec& kernel) {
   }
   for (const LaunchSpec* launch : all_launches(kernel)) {
     if (!launch->args) continue;
-    count += static_cast<std::size_t>(
-        std::count_if(launch->args->begin(), launch->args->end(),
-                      [](const LaunchArgSpec& arg) { return arg.names.empty(); }));
+    count += static_cast<std::size_t>(std::ranges::count_if(
+        *launch->args, [](const LaunchArgSpec& arg) { return arg.names.empty(); }));
   }
   return count;
 }
@@ -199,9 +197,7 @@ Plan make_launch_plan(const KernelSpec& kernel, const Problem& problem, const Co
   plan.problem = problem;
   plan.config = config;
   plan.args.reserve(kernel.args.size() + count_own_scalars(kernel));
-  for (const ArgSpec& arg : kernel.args) {
-    plan.args.push_back(plan_arg(arg, evaluator));
-  }
+  for (const ArgSpec& arg : kernel.args) plan.args.push_back(plan_arg(arg, evaluator));
   for (std::size_t i = 0; i < kernel.args.size(); ++i) {
     const auto* packed = std::get_if<StructSpec>(&kernel.args[i].form);
     if (packed) plan_members(*packed, i, evaluator, plan);

@@ -51,6 +51,11 @@ class Evaluator {
 
   /// Throws PlanError.
   [[noreturn]] void fail(const std::string& message) const;
+  template <typename Part, typename... Parts>
+  [[noreturn]] void fail(fmt::format_string<Part, Parts...> format, Part&& part,
+                         Parts&&... parts) const {
+    fail(fmt::format(format, std::forward<Part>(part), std::forward<Parts>(parts)...));
+  }
 
  private:
   std::int64_t eval_called(const ExprSpec& spec, Range allowed, fmt::string_view what,

@@ -102,8 +102,8 @@ std::optional<Problem> small_problem(const KernelSpec& kernel, const Problem& pr
                                      const Config& config, const DeviceInfo& device) {
   Problem own = kernel.smoke;  // of a sweep's other kernels a problem may have more names
   for (auto& [name, value] : own) {
-    const auto given = std::find_if(problem.begin(), problem.end(),
-                                    [&name](const auto& size) { return size.first == name; });
+    const auto given =
+        std::ranges::find_if(problem, [&name](const auto& size) { return size.first == name; });
     if (given == problem.end()) return std::nullopt;
     value = given->second;
   }

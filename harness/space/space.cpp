@@ -1,6 +1,5 @@
 #include "space/space.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -44,12 +43,12 @@ KernelSpec with_device_values(KernelSpec kernel, const DeviceInfo& device) {
     for (const ExprSpec& each : param.device_values) {
       try {
         const Value value = bindings.eval(each.expr);
-        if (std::find(param.values.begin(), param.values.end(), value) != param.values.end()) {
+        if (std::ranges::find(param.values, value) != param.values.end()) {
           continue;  // two expressions may be the same here
         }
         param.values.push_back(value);
       } catch (const EvalError& error) {
-        throw SpecError(each.where, fmt::format("{} on {}", error.what(), device.name));
+        throw SpecError(each.where, "{} on {}", error.what(), device.name);
       }
     }
     param.device_values.clear();
@@ -156,7 +155,7 @@ std::vector<std::vector<std::size_t>> Space::Impl::groups() const {
   for (const Constraint& constraint : constraints) {
     for (const std::size_t param : constraint.params) {
       const std::size_t one = leader[constraint.params.front()], other = leader[param];
-      std::replace(leader.begin(), leader.end(), std::max(one, other), std::min(one, other));
+      std::ranges::replace(leader, std::max(one, other), std::min(one, other));
     }
   }
   std::vector<std::vector<std::size_t>> groups;
@@ -194,16 +193,16 @@ void Space::for_each(const std::function<bool(const std::vector<int>&)>& visit,
   std::uint64_t num_visited = 0;
   const Walk::Visit counted = [&](const std::vector<int>& point) {
     if (++num_visited > kMaxConfigs) {
-      throw UsageError(fmt::format("kernel {}: expected at most {} configurations, found more",
-                                   impl_->kernel.name, kMaxConfigs));
+      throw UsageError("kernel {}: expected at most {} configurations, found more",
+                       impl_->kernel.name, kMaxConfigs);
     }
     return visit(point);
   };
   if (Walk(*impl_, impl_->all_params()).run({max_steps}, counted)) return;
-  throw UsageError(fmt::format(
+  throw UsageError(
       "kernel {}: after {} partial configurations the end of the space is not near; give the "
       "parameters fewer values, such as {}, or declare those first that constraints remove most of",
-      impl_->kernel.name, max_steps, widest_param()));
+      impl_->kernel.name, max_steps, widest_param());
 }
 
 const std::vector<ParamSpec>& Space::params() const { return impl_->kernel.params; }
@@ -223,7 +222,7 @@ std::optional<std::vector<int>> Space::point(const Config& config) const {
   std::vector<int> point;
   for (std::size_t i = 0; i < params.size(); ++i) {
     const std::vector<Value>& values = params[i].values;
-    const auto at = std::find(values.begin(), values.end(), config[i].second);
+    const auto at = std::ranges::find(values, config[i].second);
     if (config[i].first != params[i].name || at == values.end()) return std::nullopt;
     point.push_back(static_cast<int>(at - values.begin()));
   }
@@ -256,24 +255,23 @@ std::optional<std::string> Space::broken_constraint(const Config& config) const 
     std::size_t i = 0;
     while (i < kernel.params.size() && kernel.params[i].name != name) ++i;
     if (i == kernel.params.size() || given[i]) {
-      throw UsageError(fmt::format("kernel {} has {} parameter {}, in \"{}\"", kernel.name,
-                                   i == kernel.params.size() ? "no" : "one", name,
-                                   to_text(config)));
+      throw UsageError("kernel {} has {} parameter {}, in \"{}\"", kernel.name,
+                       i == kernel.params.size() ? "no" : "one", name, to_text(config));
     }
     const std::vector<Value>& values = kernel.params[i].values;
-    if (std::find(values.begin(), values.end(), value) == values.end()) {
+    if (std::ranges::find(values, value) == values.end()) {
       std::vector<std::string> allowed;
       for (const Value& each : values) allowed.push_back(to_text(each));
-      throw UsageError(fmt::format("parameter {} of kernel {} is {}, allowed are {}", name,
-                                   kernel.name, to_text(value), fmt::join(allowed, ", ")));
+      throw UsageError("parameter {} of kernel {} is {}, allowed are {}", name, kernel.name,
+                       to_text(value), fmt::join(allowed, ", "));
     }
     given[i] = true;
     bindings.set(impl_->params[i].slot, slot_value(kernel, value));
   }
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (given[i]) continue;
-    throw UsageError(fmt::format("kernel {} needs a value for parameter {}, found none in \"{}\"",
-                                 kernel.name, kernel.params[i].name, to_text(config)));
+    throw UsageError("kernel {} needs a value for parameter {}, found none in \"{}\"", kernel.name,
+                     kernel.params[i].name, to_text(config));
   }
   const Expr* const broken = first_broken(bindings);
   return broken == nullptr ? std::nullopt : std::optional(broken->text());

@@ -1,7 +1,6 @@
 // Counting and drawing. Both go by the groups of parameters that constraints tie to each other: a
 // space of 10^12 points in three groups is counted in three short walks.
 #include <algorithm>
-#include <limits>
 #include <set>
 
 #include "base/elapsed.h"
@@ -82,8 +81,8 @@ Space::Size Space::size(std::uint64_t max_steps, double max_seconds) const {
       }
       points = saturating_multiply(points, passing);
     }
-    const bool removes = std::any_of(counted.begin(), counted.end(),
-                                     [&](const Counted& group) { return group.removed[i] > 0; });
+    const bool removes =
+        std::ranges::any_of(counted, [&](const Counted& group) { return group.removed[i] > 0; });
     size.removed[i].points = removes ? points : 0;
   }
   return size;
@@ -91,9 +90,8 @@ Space::Size Space::size(std::uint64_t max_steps, double max_seconds) const {
 
 std::string Space::widest_param() const {
   const auto& params = impl_->kernel.params;
-  const auto widest = std::max_element(
-      params.begin(), params.end(),
-      [](const auto& a, const auto& b) { return a.values.size() < b.values.size(); });
+  const auto widest = std::ranges::max_element(
+      params, [](const auto& a, const auto& b) { return a.values.size() < b.values.size(); });
   return widest == params.end() ? "" : widest->name;
 }
 
@@ -139,8 +137,8 @@ std::vector<std::vector<int>> Space::draw(std::size_t count, std::uint64_t seed,
   for (std::size_t tries = 0; drawn.size() < count && tries < 2 * count; ++tries) {
     if (steps_left == 0 || seconds_since(start) > max_seconds / 2) break;
     std::vector<int> point(impl.params.size());
-    const bool found = std::all_of(sources.begin(), sources.end(),
-                                   [&](Source& source) { return draw_group(source, point); });
+    const bool found =
+        std::ranges::all_of(sources, [&](Source& source) { return draw_group(source, point); });
     if (found) drawn.insert(std::move(point));
     if (!found && ++num_lost == kMostLostDescents) break;
   }

@@ -28,12 +28,10 @@ Choices read_choices(std::shared_ptr<const SourceText> source) {
       std::int32_t number = 0;
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
       if (error != std::errc() || end != word.data() + word.size() || number < 0) {
-        throw SpecError(where,
-                        fmt::format("expected a number from 0 to 2147483647, found \"{}\"", word));
+        throw SpecError(where, "expected a number from 0 to 2147483647, found \"{}\"", word);
       }
       if (!in_row.insert(number).second) {
-        throw SpecError(where,
-                        fmt::format("expected different numbers in a row, found {} again", number));
+        throw SpecError(where, "expected different numbers in a row, found {} again", number);
       }
       choices.numbers.push_back(number);
       choices.columns.push_back(where.column);
@@ -56,16 +54,16 @@ Choices read_choices(std::shared_ptr<const SourceText> source) {
 void check_choices(const Choices& choices, std::int64_t of) {
   if (choices.per_row > of) {
     const auto beyond = static_cast<std::size_t>(std::max<std::int64_t>(of, 0));
-    throw SpecError(choices.where(beyond),
-                    fmt::format("expected at most {} numbers in a row, as there are no more to "
-                                "choose of, found {}",
-                                of, choices.per_row));
+    throw SpecError(
+        choices.where(beyond),
+        "expected at most {} numbers in a row, as there are no more to choose of, found {}", of,
+        choices.per_row);
   }
-  const auto wrong = std::find_if(choices.numbers.begin(), choices.numbers.end(),
-                                  [&](std::int32_t number) { return number >= of; });
+  const auto wrong =
+      std::ranges::find_if(choices.numbers, [&](std::int32_t number) { return number >= of; });
   if (wrong == choices.numbers.end()) return;
   const auto index = static_cast<std::size_t>(wrong - choices.numbers.begin());
-  throw SpecError(choices.where(index), fmt::format("expected 0 to {}, found {}", of - 1, *wrong));
+  throw SpecError(choices.where(index), "expected 0 to {}, found {}", of - 1, *wrong);
 }
 
 }  // namespace assay

@@ -240,8 +240,8 @@ class Reader {
   std::vector<CudaSource::TemplateParam> read_template(std::size_t at) {
     std::vector<CudaSource::TemplateParam> params;
     for (Tokens part : parts_of(tokens_, at)) {
-      const auto value = std::find_if(part.begin(), part.end(),
-                                      [](const Token& token) { return token.text == "="; });
+      const auto value =
+          std::ranges::find_if(part, [](const Token& token) { return token.text == "="; });
       part.erase(value, part.end());
       if (part.empty()) continue;
       params.push_back({part.back().text, part[0].text});
@@ -272,8 +272,8 @@ class Reader {
       for (const Tokens& part : parts_of(tokens_, at + 1)) {
         if (part.size() > 1 || part[0].text != "void") kernel.params.push_back(read_param(part));
       }
-      const bool known = std::any_of(found_.kernels.begin(), found_.kernels.end(),
-                                     [&](const auto& other) { return other.name == kernel.name; });
+      const bool known = std::ranges::any_of(
+          found_.kernels, [&](const auto& other) { return other.name == kernel.name; });
       if (!known) found_.kernels.push_back(std::move(kernel));
       return;
     }
@@ -330,7 +330,7 @@ class Reader {
       const auto value = values_.find(name);
       if (is_size(name) || (value != values_.end() && !value->second.empty())) return true;
       return name.size() > 1 && name[0] >= 'A' && name[0] <= 'Z' &&
-             std::all_of(name.begin(), name.end(), [](char c) { return c < 'a' || c > 'z'; }) &&
+             std::ranges::all_of(name, [](char c) { return c < 'a' || c > 'z'; }) &&
              !name.ends_with("_MAX") && !name.ends_with("_MIN") && !name.starts_with("CU") &&
              !is_one_of(name, {"INFINITY", "NAN", "NULL", "FLT_EPSILON", "DBL_EPSILON"});
     };
@@ -341,7 +341,7 @@ class Reader {
       const bool behind_type = i > 0 && tokens_[i - 1].is_name() && !before.contains(text(i - 1));
       const bool is_member = i > 0 && is_one_of(text(i - 1), {"::", "."});
       if (behind_type || is_member || is_one_of(text(i + 1), {"::", "("})) declared_.insert(name);
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
     for (const std::string& name : names) {
       if (declared_.contains(name)) continue;

@@ -77,9 +77,7 @@ class Draft {
 
   /// `name`, or another one where it is taken or a keyword.
   std::string new_name(std::string name) {
-    while (is_reserved(name) || std::find(names_.begin(), names_.end(), name) != names_.end()) {
-      name += '_';
-    }
+    while (is_reserved(name) || std::ranges::find(names_, name) != names_.end()) name += '_';
     names_.push_back(name);
     return name;
   }
@@ -88,13 +86,14 @@ class Draft {
     const auto is_type_param = [&](const auto& each) { return each.name == param.type; };
     const auto& params = kernel_.template_params;
     std::optional<DType> dtype = dtype_of(param.type);
-    if (!dtype && std::any_of(params.begin(), params.end(), is_type_param)) dtype = DType::f32;
+    if (!dtype && std::ranges::any_of(params, is_type_param)) dtype = DType::f32;
     const bool is_map = last_name(param.type) == "CUtensorMap";
     const bool is_texture = last_name(param.type) == "cudaTextureObject_t";
     if (!dtype && !param.is_pointer && !is_map && !is_texture) {
-      throw SpecError(param.where, fmt::format("expected a pointer, a number, a texture or a "
-                                               "CUtensorMap, which a contract can pass, found {}",
-                                               param.type));
+      throw SpecError(param.where,
+                      "expected a pointer, a number, a texture or a CUtensorMap, which a contract "
+                      "can pass, found {}",
+                      param.type);
     }
     std::string name = param.name.empty() ? fmt::format("arg{}", args_.size()) : param.name;
     if (is_reserved(name)) name += '_';
@@ -140,14 +139,13 @@ class Draft {
         "# row-major, the role (in, out, scratch, or inout for what is updated in place), and for");
     line("# what is read its fill.");
     line("args:");
-    const bool writes = std::any_of(args_.begin(), args_.end(), [](const Arg& arg) {
-      return arg.param->is_pointer && !arg.param->is_const;
-    });
+    const bool writes = std::ranges::any_of(
+        args_, [](const Arg& arg) { return arg.param->is_pointer && !arg.param->is_const; });
     if (!writes) {
-      throw SpecError(kernel_.where,
-                      fmt::format("expected a parameter of {} that points to what is not const, "
-                                  "its output, found none",
-                                  kernel_.name));
+      throw SpecError(
+          kernel_.where,
+          "expected a parameter of {} that points to what is not const, its output, found none",
+          kernel_.name);
     }
     for (const Arg& arg : args_) add_arg_line(arg);
   }
@@ -164,14 +162,14 @@ class Draft {
       open(fmt::format("  - {{name: {}, dtype: f32, shape: [{}], role: in, texture: point}}",
                        arg.name, dims_[0]));
     } else if (!arg.dtype) {
-      const Arg& buffer = *std::find_if(args_.begin(), args_.end(),
-                                        [](const Arg& each) { return each.param->is_pointer; });
+      const Arg& buffer =
+          *std::ranges::find_if(args_, [](const Arg& each) { return each.param->is_pointer; });
       open(fmt::format("  - {{name: {}, tensor_map: {{of: {}, box: [64]}}}}", arg.name,
                        buffer.name));
     } else if (is_floating(*arg.dtype)) {
       open(fmt::format("  - {{name: {}, dtype: {}, value: 1.5}}", arg.name, dtype));
     } else {
-      const bool is_dim = std::find(dims_.begin(), dims_.end(), arg.name) != dims_.end();
+      const bool is_dim = std::ranges::find(dims_, arg.name) != dims_.end();
       line(fmt::format("  - {{name: {}, dtype: {}, value: {}}}", arg.name, dtype,
                        is_dim ? arg.name : dims_[0]));
     }
@@ -239,9 +237,9 @@ class Draft {
 std::string draft_contract(const std::filesystem::path& path) {
   const std::string name = path.stem().string();
   if (!is_identifier(name) || is_reserved(name)) {
-    throw UsageError(fmt::format(
+    throw UsageError(
         "{}: expected a file named by letters, digits and underscores, as its kernel is",
-        path.string()));
+        path.string());
   }
   const CudaSource source = read_cuda_source(path);
   return Draft(source, choose(source, path), name).text();

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/find_named.h"
 #include "base/nearest.h"
 #include "spec/kernel_parts.h"
 #include "spec/keys.h"
@@ -73,21 +74,19 @@ TextureSpec read_texture(const YamlNode& node, const BufferSpec& buffer) {
   const bool small_float = is_floating(buffer.dtype) && size_bytes(buffer.dtype) == 1;
   if (buffer.dtype == DType::bf16 || small_float || size_bytes(buffer.dtype) > 4) {
     node.fail(
-        fmt::format("expected a dtype that textures have, f16, f32 or an integer of at most "
-                    "32 bits, found {}",
-                    to_text(buffer.dtype)));
+        "expected a dtype that textures have, f16, f32 or an integer of at most 32 bits, found {}",
+        to_text(buffer.dtype));
   }
   const std::size_t rank = buffer.shape.size() - (texture.channels > 1 ? 1 : 0);
   if (rank < 1 || rank > 2) {
-    node.fail(fmt::format("expected a texture of 1 or 2 dimensions{}, found {}",
-                          texture.channels > 1 ? " beside the channels" : "", rank));
+    node.fail("expected a texture of 1 or 2 dimensions{}, found {}",
+              texture.channels > 1 ? " beside the channels" : "", rank);
   }
   if (rank == 1 && (texture.linear || address || normalized)) {
     node.fail("expected 2 dimensions: a texture of one is read by its index alone");
   }
   if (texture.linear && !is_floating(buffer.dtype)) {
-    filter->fail(
-        fmt::format("expected the filter point: {} is not interpolated", to_text(buffer.dtype)));
+    filter->fail("expected the filter point: {} is not interpolated", to_text(buffer.dtype));
   }
   const bool repeats =
       texture.address == AddressMode::wrap || texture.address == AddressMode::mirror;
@@ -110,9 +109,9 @@ BufferSpec read_buffer(const YamlNode& node, const Symbols& symbols) {
   if (is_filled(buffer.role)) {
     if (!fill && (!is_floating(buffer.dtype) || buffer.dtype == DType::ue8m0)) {
       node.fail(
-          fmt::format("expected the key \"fill\" for an input of {}, found none; the default "
-                      "is normal, which makes floating values",
-                      to_text(buffer.dtype)));
+          "expected the key \"fill\" for an input of {}, found none; the default is normal, which "
+          "makes floating values",
+          to_text(buffer.dtype));
     }
   } else if (fill) {
     fill->fail("expected fill on inputs only; `init: zero` clears an output before each launch");
@@ -142,8 +141,8 @@ void check_constant(const YamlNode& node, const ScalarSpec& scalar, Eval eval) {
   try {
     const auto value = (scalar.value.expr.*eval)({});
     if (!holds(scalar.dtype, value)) {
-      node.fail(fmt::format("expected what {} can hold, {}, found {}", to_text(scalar.dtype),
-                            range_text(scalar.dtype), value));
+      node.fail("expected what {} can hold, {}, found {}", to_text(scalar.dtype),
+                range_text(scalar.dtype), value);
     }
   } catch (const EvalError& error) {
     node.fail(error.what());
@@ -168,8 +167,7 @@ TensorMapSpec read_tensor_map(const YamlNode& node, const Symbols& symbols) {
 StructSpec read_struct(const YamlNode& node, const Symbols& symbols,
                        const std::vector<ArgSpec>& args) {
   const YamlMap arg(node, kStructKeys);
-  std::vector<std::string> names;
-  for (const ArgSpec& each : args) names.push_back(each.name);
+  std::vector<std::string> names = names_of(args);
   StructSpec spec;
   for (const YamlPtr& item : arg["struct"].list("a list of members")) {
     if (item->kind() == YamlNode::Kind::map) {
@@ -177,18 +175,15 @@ StructSpec read_struct(const YamlNode& node, const Symbols& symbols,
       continue;
     }
     const std::string& name = item->text("the name of an argument");
-    const auto found = std::find_if(args.begin(), args.end(),
-                                    [&](const ArgSpec& each) { return each.name == name; });
-    if (found == args.end()) {
-      item->fail(fmt::format("expected the name of an argument ahead of the struct, found \"{}\"{}",
-                             name, suggestion(name, names)));
+    const auto* found = find_named(args, name);
+    if (found == nullptr) {
+      item->fail("expected the name of an argument ahead of the struct, found \"{}\"{}", name,
+                 suggestion(name, names));
     }
     const auto* buffer = std::get_if<BufferSpec>(&found->form);
     if (buffer && !buffer->symbol.empty()) {
-      item->fail(
-          fmt::format("expected an argument that is passed, found \"{}\", which is copied to "
-                      "{}",
-                      name, buffer->symbol));
+      item->fail("expected an argument that is passed, found \"{}\", which is copied to {}", name,
+                 buffer->symbol);
     }
     spec.members.push_back({name});
   }
@@ -199,9 +194,8 @@ StructSpec read_struct(const YamlNode& node, const Symbols& symbols,
 bool is_number(const YamlNode& node, const KernelSpec& spec) {
   if (node.kind() != YamlNode::Kind::scalar) return false;
   const auto is_it = [&](const auto& each) { return each.name == node.text("a name"); };
-  return std::count(spec.dims.begin(), spec.dims.end(), node.text("a name")) > 0 ||
-         std::any_of(spec.params.begin(), spec.params.end(), is_it) ||
-         std::any_of(spec.lets.begin(), spec.lets.end(), is_it);
+  return std::ranges::count(spec.dims, node.text("a name")) > 0 ||
+         std::ranges::any_of(spec.params, is_it) || std::ranges::any_of(spec.lets, is_it);
 }
 
 /// Every tensor_map is of a buffer of the kernel, with a box of the buffer's rank.
@@ -214,19 +208,15 @@ void check_tensor_maps(const std::vector<YamlPtr>& nodes, const std::vector<ArgS
     const auto* map = std::get_if<TensorMapSpec>(&args[i].form);
     if (!map) continue;
     const YamlNode& node = *nodes[i]->find("tensor_map");
-    const auto of = std::find_if(args.begin(), args.end(), [&](const ArgSpec& arg) {
-      return arg.name == map->of && std::holds_alternative<BufferSpec>(arg.form);
-    });
-    if (of == args.end()) {
-      node.find("of")->fail(fmt::format("expected the name of a buffer, found \"{}\"{}", map->of,
-                                        suggestion(map->of, buffers)));
+    const auto* of = find_named(args, map->of);
+    if (of == nullptr || !std::holds_alternative<BufferSpec>(of->form)) {
+      node.find("of")->fail("expected the name of a buffer, found \"{}\"{}", map->of,
+                            suggestion(map->of, buffers));
     }
     const std::size_t rank = std::get<BufferSpec>(of->form).shape.size();
     if (map->box.size() != rank) {
-      node.find("box")->fail(
-          fmt::format("expected {} expressions, one per dimension of \"{}\", "
-                      "found {}",
-                      rank, map->of, map->box.size()));
+      node.find("box")->fail("expected {} expressions, one per dimension of \"{}\", found {}", rank,
+                             map->of, map->box.size());
     }
   }
 }
@@ -247,12 +237,12 @@ void check_copies(const std::vector<YamlPtr>& nodes, const std::vector<ArgSpec>&
     const YamlNode& node = *nodes[i]->find("init")->find("copy");
     const auto input = inputs.find(buffer->copy_of);
     if (input == inputs.end()) {
-      node.fail(fmt::format("expected the name of an input, found \"{}\"{}", buffer->copy_of,
-                            suggestion(buffer->copy_of, names)));
+      node.fail("expected the name of an input, found \"{}\"{}", buffer->copy_of,
+                suggestion(buffer->copy_of, names));
     }
     if (input->second->dtype != buffer->dtype) {
-      node.fail(fmt::format("expected an input of {}, found one of {}", to_text(buffer->dtype),
-                            to_text(input->second->dtype)));
+      node.fail("expected an input of {}, found one of {}", to_text(buffer->dtype),
+                to_text(input->second->dtype));
     }
   }
 }
@@ -265,7 +255,7 @@ std::vector<ExprSpec> read_exprs(const YamlNode& node, const Symbols& symbols, s
   if (least == 0 && node.is_empty_list()) return {};
   const auto& items = node.list(what);
   if (items.size() < least || items.size() > most) {
-    node.fail(fmt::format("expected {}, found {}", what, items.size()));
+    node.fail("expected {}, found {}", what, items.size());
   }
   std::vector<ExprSpec> exprs;
   for (const YamlPtr& item : items) exprs.push_back(read_expr(*item, symbols));
@@ -300,7 +290,7 @@ std::vector<ArgSpec> read_args(const YamlNode& node, const KernelSpec& spec) {
       args.push_back(
           {item->text("a name"), ScalarSpec{DType::i32, read_expr(*item, symbols)}, item->where()});
       if (!names.insert(args.back().name).second) {
-        item->fail(fmt::format("duplicate argument \"{}\"", args.back().name));
+        item->fail("duplicate argument \"{}\"", args.back().name);
       }
       continue;
     }
@@ -308,9 +298,7 @@ std::vector<ArgSpec> read_args(const YamlNode& node, const KernelSpec& spec) {
     const YamlNode* name = item->find("name");
     if (!name) item->fail("expected the key \"name\" in an argument, found none");
     ArgSpec arg{name->identifier("the name of an argument"), {}, item->where()};
-    if (!names.insert(arg.name).second) {
-      name->fail(fmt::format("duplicate argument \"{}\"", arg.name));
-    }
+    if (!names.insert(arg.name).second) name->fail("duplicate argument \"{}\"", arg.name);
     if (item->find("tensor_map")) {
       arg.form = read_tensor_map(*item, symbols);
     } else if (item->find("struct")) {

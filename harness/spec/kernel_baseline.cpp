@@ -21,16 +21,14 @@ void require_one_product(const YamlNode& node, const std::vector<ReferenceSpec>&
   std::vector<std::string_view> found;
   for (const ReferenceSpec& spec : reference) found.push_back(spec.operation);
   node.fail(
-      fmt::format("expected a reference that is one gemm for the baseline {}, found {}; give "
-                  "the baseline a name and its steps",
-                  kCublasLt, fmt::join(found, ", ")));
+      "expected a reference that is one gemm for the baseline {}, found {}; give the baseline a "
+      "name and its steps",
+      kCublasLt, fmt::join(found, ", "));
 }
 
 /// A parameter that decides what the reference computes, if there is one.
 std::optional<std::string> param_of_reference(const KernelSpec& spec) {
-  std::vector<std::string> params;
-  for (const ParamSpec& param : spec.params) params.push_back(param.name);
-  const std::map<int, std::string> varying = dependents(spec, params);
+  const std::map<int, std::string> varying = dependents(spec, names_of(spec.params));
   std::optional<std::string> found;
   const auto look = [&](const ExprSpec& expr) {
     for (const int slot : expr.expr.slots()) {
@@ -38,7 +36,7 @@ std::optional<std::string> param_of_reference(const KernelSpec& spec) {
     }
   };
   const auto look_at_all = [&](const std::vector<ExprSpec>& exprs) {
-    std::for_each(exprs.begin(), exprs.end(), look);
+    std::ranges::for_each(exprs, look);
   };
   for (const ReferenceSpec& step : spec.reference) {
     for (const auto& [option, value] : step.real_options) look(value);
@@ -62,16 +60,15 @@ BaselineSpec read_alternative(const YamlNode& node, const KernelSpec& spec) {
   const auto& entries = node.map("a baseline: cublaslt, or {name: [its steps]}");
   const YamlNode* relative = node.find(kBaselineRelative);
   if (entries.size() != (relative ? 2 : 1)) {
-    node.fail(fmt::format("expected one baseline in each item, found {}",
-                          entries.size() - (relative ? 1 : 0)));
+    node.fail("expected one baseline in each item, found {}", entries.size() - (relative ? 1 : 0));
   }
   const YamlEntry& entry = entries[relative == entries.front().value.get() ? 1 : 0];
   const YamlNode name = YamlNode::scalar(entry.where, entry.key);
   BaselineSpec baseline{name.identifier("the name of a baseline")};
   for (const std::string_view way : kWays) {
     if (!baseline.name.ends_with(way)) continue;
-    name.fail(fmt::format("expected a name that does not end in {}, which tables add, found \"{}\"",
-                          way, baseline.name));
+    name.fail("expected a name that does not end in {}, which tables add, found \"{}\"", way,
+              baseline.name);
   }
   Tensors tensors(spec.args);
   for (const YamlPtr& item : entry.value->list("a list of steps")) {
@@ -96,9 +93,9 @@ std::vector<BaselineSpec> read_baseline(const YamlNode& node, const KernelSpec& 
   if (node.is_empty_list()) return baselines;
   if (const auto param = param_of_reference(spec)) {
     node.fail(
-        fmt::format("expected no baseline, since what is right depends on {}, and a baseline "
-                    "computes one thing beside all configurations",
-                    *param));
+        "expected no baseline, since what is right depends on {}, and a baseline computes one "
+        "thing beside all configurations",
+        *param);
   }
   for (const YamlPtr& item : node.list("a list of baselines")) {
     BaselineSpec baseline;
@@ -108,9 +105,9 @@ std::vector<BaselineSpec> read_baseline(const YamlNode& node, const KernelSpec& 
       baseline.name = item->one_of("a baseline", {std::string(kCublasLt)});
       require_one_product(*item, spec.reference);
     }
-    if (std::any_of(baselines.begin(), baselines.end(),
-                    [&](const BaselineSpec& other) { return other.name == baseline.name; })) {
-      item->fail(fmt::format("duplicate baseline \"{}\"", baseline.name));
+    if (std::ranges::any_of(
+            baselines, [&](const BaselineSpec& other) { return other.name == baseline.name; })) {
+      item->fail("duplicate baseline \"{}\"", baseline.name);
     }
     baselines.push_back(std::move(baseline));
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/find_named.h"
 #include "spec/compile_options.h"
 #include "spec/kernel_parts.h"
 #include "spec/keys.h"
@@ -33,10 +34,9 @@ void check_fixed(const YamlNode& node, const Expr& expr, const KernelSpec& spec)
     const auto found = varying.find(slot);
     if (found == varying.end()) continue;
     node.fail(
-        fmt::format("expected what no problem changes, since what is compiled serves all problems; "
-                    "\"{}\" depends "
-                    "on {}",
-                    expr.text(), found->second));
+        "expected what no problem changes, since what is compiled serves all problems; \"{}\" "
+        "depends on {}",
+        expr.text(), found->second);
   }
 }
 
@@ -66,27 +66,23 @@ void check_value(const YamlNode& node, std::string_view value, const CompilerOpt
                              : text == "1"            ? "true"
                              : text == "0"            ? "false"
                                                       : text;
-    return std::find(values.begin(), values.end(), word) != values.end();
+    return std::ranges::find(values, word) != values.end();
   };
   std::vector<std::string> values;
   if (value.starts_with('{') && value.ends_with('}')) {
     const std::string name(value.substr(1, value.size() - 2));
-    const auto param = std::find_if(spec.params.begin(), spec.params.end(),
-                                    [&](const ParamSpec& each) { return each.name == name; });
-    if (param == spec.params.end()) {
-      node.fail(fmt::format("expected a parameter in braces, found \"{}\"", name));
-    }
+    const auto* param = find_named(spec.params, name);
+    if (param == nullptr) node.fail("expected a parameter in braces, found \"{}\"", name);
     for (const Value& each : param->values) values.push_back(to_text(each));
   } else {
     values.emplace_back(value);
   }
   for (const std::string& each : values) {
     if (option.values.empty() ? each.empty() : is_taken(each)) continue;
-    node.fail(fmt::format("expected {} {}, found \"{}\"", option.name,
-                          option.values.empty()
-                              ? "without a value"
-                              : fmt::format("with one of {}", fmt::join(option.values, ", ")),
-                          each));
+    node.fail("expected {} {}, found \"{}\"", option.name,
+              option.values.empty() ? "without a value"
+                                    : fmt::format("with one of {}", fmt::join(option.values, ", ")),
+              each);
   }
 }
 
@@ -96,7 +92,7 @@ OptionSpec read_compiler_option(const YamlNode& node, const KernelSpec& spec, bo
   if (node.kind() == YamlNode::Kind::map) {
     const auto& entries = node.map("an option");
     if (entries.size() != 1) {
-      node.fail(fmt::format("expected one option in each item, found {}", entries.size()));
+      node.fail("expected one option in each item, found {}", entries.size());
     }
     option.text = entries.front().key;
     option.when = read_fixed(*entries.front().value, spec);
@@ -107,9 +103,8 @@ OptionSpec read_compiler_option(const YamlNode& node, const KernelSpec& spec, bo
   const CompilerOption* known = find_compiler_option(option.text, of_ptxas, value);
   if (known == nullptr) {
     node.fail(
-        fmt::format("expected an option that changes no more than speed and rounding, one of "
-                    "{}; found \"{}\"",
-                    known_compiler_options(of_ptxas), option.text));
+        "expected an option that changes no more than speed and rounding, one of {}; found \"{}\"",
+        known_compiler_options(of_ptxas), option.text);
   }
   check_value(node, value, *known, spec);
   std::string text(known->name);  // `value` is a part of option.text
@@ -140,9 +135,8 @@ std::optional<ExprSpec> find_value(const YamlNode& node, const std::string& text
   try {
     Expr expr = Expr::parse(text, spec.symbols);
     const std::vector<int>& slots = expr.slots();
-    const bool reads_word = std::any_of(slots.begin(), slots.end(), [&](int slot) {
-      return with_words.contains(spec.symbols.name(slot));
-    });
+    const bool reads_word = std::ranges::any_of(
+        slots, [&](int slot) { return with_words.contains(spec.symbols.name(slot)); });
     if (slots.empty() || reads_word) return std::nullopt;
     return ExprSpec{std::move(expr), node.where()};
   } catch (const ExprError&) {
@@ -155,9 +149,9 @@ std::map<std::string, MacroSpec> read_own_define(const YamlNode& node, const Ker
   for (const YamlEntry& entry : node.map("a map of macros to values")) {
     if (spec.symbols.find(entry.key) < 0) continue;
     throw SpecError(entry.where,
-                    fmt::format("expected a new name for a macro, found \"{}\", which "
-                                "is a dim, a trait, a parameter, a word or a let already",
-                                entry.key));
+                    "expected a new name for a macro, found \"{}\", which is a dim, a trait, a "
+                    "parameter, a word or a let already",
+                    entry.key);
   }
   return read_define(node, spec);
 }
@@ -170,9 +164,8 @@ std::map<std::string, MacroSpec> read_define(const YamlNode& node, const KernelS
     YamlNode::scalar(entry.where, entry.key).identifier("the name of a macro");
     const std::string& value = entry.value->text("the value of a macro");
     // Another line, or a comment that goes on, would take in the macros behind.
-    const bool is_line =
-        std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; }) &&
-        value.find("/*") == std::string::npos && !value.ends_with('\\');
+    const bool is_line = std::ranges::all_of(value, [](char c) { return c >= ' ' && c <= '~'; }) &&
+                         value.find("/*") == std::string::npos && !value.ends_with('\\');
     if (!is_line) {
       entry.value->fail_expected("the value of a macro, of ASCII characters on one line");
     }
@@ -215,12 +208,11 @@ bool is_compiled_per_problem(const KernelSpec& kernel) {
   std::vector<std::string> of_problem = kernel.dims;
   for (const auto& [name, value] : kernel.traits) of_problem.push_back(name);
   const std::map<int, std::string> varying = dependents(kernel, of_problem);
-  return std::any_of(
-      kernel.compile.define.begin(), kernel.compile.define.end(), [&](const auto& macro) {
-        const std::optional<ExprSpec>& value = macro.second.value;
-        return value && std::any_of(value->expr.slots().begin(), value->expr.slots().end(),
-                                    [&](int slot) { return varying.contains(slot); });
-      });
+  return std::ranges::any_of(kernel.compile.define, [&](const auto& macro) {
+    const std::optional<ExprSpec>& value = macro.second.value;
+    return value && std::ranges::any_of(value->expr.slots(),
+                                        [&](int slot) { return varying.contains(slot); });
+  });
 }
 
 }  // namespace assay

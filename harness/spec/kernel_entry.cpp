@@ -1,7 +1,5 @@
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "base/identifier.h"
 #include "spec/entry.h"
 #include "spec/kernel_parts.h"
@@ -25,7 +23,7 @@ bool is_entry(std::string_view text) {
   const std::size_t bracket = text.find('<');
   return is_qualified_name(text.substr(0, bracket)) &&
          (bracket == std::string_view::npos || text.ends_with('>')) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+         std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 }  // namespace
@@ -38,19 +36,18 @@ std::string read_entry(const YamlNode& node, const KernelSpec& spec, bool of_ref
   for (const EntryName& each : names_in(entry)) {
     if (each.is_scope) continue;
     const auto is_named = [&](const auto& list) {
-      return std::any_of(list.begin(), list.end(),
-                         [&](const auto& item) { return item.name == each.name; });
+      return std::ranges::any_of(list, [&](const auto& item) { return item.name == each.name; });
     };
-    const bool is_dim = std::find(spec.dims.begin(), spec.dims.end(), each.name) != spec.dims.end();
+    const bool is_dim = std::ranges::find(spec.dims, each.name) != spec.dims.end();
     const auto refuse = [&](std::string_view allowed, std::string_view found) {
       throw SpecError(node.at(each.offset),
-                      fmt::format("expected {} among template arguments, found \"{}\", which is {}",
-                                  allowed, each.name, found));
+                      "expected {} among template arguments, found \"{}\", which is {}", allowed,
+                      each.name, found);
     };
     const std::string_view allowed = of_reference ? "only dims" : "only parameters";
     if (is_named(spec.lets)) refuse(allowed, "a let");
-    const bool is_trait = std::any_of(spec.traits.begin(), spec.traits.end(),
-                                      [&](const auto& trait) { return trait.first == each.name; });
+    const bool is_trait = std::ranges::any_of(
+        spec.traits, [&](const auto& trait) { return trait.first == each.name; });
     if (is_trait) refuse(allowed, "a trait");
     if (of_reference && is_named(spec.params)) refuse(allowed, "a parameter");
     if (!of_reference && is_dim) refuse(allowed, "a dim");

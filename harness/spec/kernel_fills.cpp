@@ -2,9 +2,8 @@
 #include <map>
 #include <set>
 
-#include <fmt/format.h>
-
 #include "base/file.h"
+#include "base/find_named.h"
 #include "base/hash.h"
 #include "base/nearest.h"
 #include "spec/choices.h"
@@ -32,8 +31,7 @@ FillSpec read_generator(const YamlNode& node, DType dtype, const Symbols& symbol
       (generator.makes == GeneratorRow::Makes::floating && !is_floating(dtype)) ||
       (generator.makes == GeneratorRow::Makes::integer && is_floating(dtype));
   if (wrong_type) {
-    name->fail(fmt::format("expected a generator of {} values, found \"{}\"", to_text(dtype),
-                           generator.name));
+    name->fail("expected a generator of {} values, found \"{}\"", to_text(dtype), generator.name);
   }
   FillSpec fill{std::string(generator.name), {}};
   std::vector<std::string> required, real;
@@ -51,13 +49,13 @@ FillSpec read_generator(const YamlNode& node, DType dtype, const Symbols& symbol
     YamlMap(node, keys_of(generator));
     for (const YamlEntry& entry : node.map("a generator")) {
       if (entry.key == "name") continue;
-      const bool is_real = std::find(real.begin(), real.end(), entry.key) != real.end();
+      const bool is_real = std::ranges::find(real, entry.key) != real.end();
       fill.arguments[entry.key] =
           is_real ? read_real_expr(*entry.value, symbols) : read_expr(*entry.value, symbols);
     }
   } else if (!required.empty()) {
-    node.fail(fmt::format("expected {{name: {0}, {1}: ..}}, found \"{0}\" without arguments",
-                          generator.name, fmt::join(required, ": .., ")));
+    node.fail("expected {{name: {0}, {1}: ..}}, found \"{0}\" without arguments", generator.name,
+              fmt::join(required, ": .., "));
   }
   return fill;
 }
@@ -75,8 +73,8 @@ FillSpec read_fill_file(const YamlNode& node, const KernelSpec& spec) {
 FillSpec read_fill_choices(const YamlNode& node, const BufferSpec& buffer, const KernelSpec& spec) {
   const YamlMap map(node, kChoicesKeys);
   if (buffer.dtype != DType::i32 || buffer.shape.size() != 2) {
-    node.fail(fmt::format("expected choices in an input of i32 with 2 dimensions, found {} with {}",
-                          to_text(buffer.dtype), buffer.shape.size()));
+    node.fail("expected choices in an input of i32 with 2 dimensions, found {} with {}",
+              to_text(buffer.dtype), buffer.shape.size());
   }
   FillSpec fill = read_fill_file(map["file"], spec);
   fill.generator = kFillChoices;
@@ -92,9 +90,9 @@ FillSpec read_fill_choices(const YamlNode& node, const BufferSpec& buffer, const
       throw;
     }
     map["file"].fail(
-        fmt::format("expected rows of numbers, found none in {}; put it beside the contract to see "
-                    "what is wrong",
-                    fill.file.generic_string()));
+        "expected rows of numbers, found none in {}; put it beside the contract to see what is "
+        "wrong",
+        fill.file.generic_string());
   }
   return fill;
 }
@@ -109,8 +107,8 @@ const ArgSpec& find_source(const YamlNode& node, const std::string& name, const 
     if (arg.name == wanted) return arg;
     inputs.push_back(arg.name);
   }
-  node.fail(fmt::format("expected the name of another input, found \"{}\"{}", wanted,
-                        suggestion(wanted, inputs)));
+  node.fail("expected the name of another input, found \"{}\"{}", wanted,
+            suggestion(wanted, inputs));
 }
 
 /// What is said beside the input that another one is made of.
@@ -135,18 +133,15 @@ void check_quantised(const YamlNode& of, const BufferSpec& buffer, const ArgSpec
     return dtype == DType::e4m3 || dtype == DType::e5m2 || dtype == DType::e2m1;
   };
   if (!is_small(buffer.dtype)) {
-    of.fail(fmt::format("expected quantise in an input of e4m3, e5m2 or e2m1, found {}",
-                        to_text(buffer.dtype)));
+    of.fail("expected quantise in an input of e4m3, e5m2 or e2m1, found {}", to_text(buffer.dtype));
   }
   if (!is_floating(other.dtype) || size_bytes(other.dtype) < 2) {
-    of.fail(fmt::format("expected an input of bf16, f16, f32 or f64, found \"{}\" of {}",
-                        source.name, to_text(other.dtype)));
+    of.fail("expected an input of bf16, f16, f32 or f64, found \"{}\" of {}", source.name,
+            to_text(other.dtype));
   }
   if (other.shape.size() < 2 || other.shape.size() != buffer.shape.size()) {
-    of.fail(
-        fmt::format("expected two inputs of the same 2 dimensions or more, found {} and \"{}\" "
-                    "with {}",
-                    buffer.shape.size(), source.name, other.shape.size()));
+    of.fail("expected two inputs of the same 2 dimensions or more, found {} and \"{}\" with {}",
+            buffer.shape.size(), source.name, other.shape.size());
   }
 }
 
@@ -154,24 +149,21 @@ void check_quantised(const YamlNode& of, const BufferSpec& buffer, const ArgSpec
 void check_scales(const YamlNode& of, const BufferSpec& buffer, const ArgSpec& source) {
   const auto& other = std::get<BufferSpec>(source.form);
   if (buffer.dtype != DType::f32 && buffer.dtype != DType::ue8m0) {
-    of.fail(fmt::format("expected scales in an input of f32 or ue8m0, found {}",
-                        to_text(buffer.dtype)));
+    of.fail("expected scales in an input of f32 or ue8m0, found {}", to_text(buffer.dtype));
   }
   if (other.fill.generator != name_of(derivations(), Derivation::quantise)) {
-    of.fail(
-        fmt::format("expected an input that is made by quantise and stands before its scales, "
-                    "found \"{}\"",
-                    source.name));
+    of.fail("expected an input that is made by quantise and stands before its scales, found \"{}\"",
+            source.name);
   }
   if (buffer.dtype == DType::ue8m0 && !other.fill.arguments.contains("powers_of_two")) {
     of.fail(
-        fmt::format("expected scales of f32, or `powers_of_two: true` in what makes \"{}\": "
-                    "ue8m0 holds powers of two",
-                    source.name));
+        "expected scales of f32, or `powers_of_two: true` in what makes \"{}\": ue8m0 holds powers "
+        "of two",
+        source.name);
   }
   if (other.shape.size() != buffer.shape.size()) {
-    of.fail(fmt::format("expected scales of {} dimensions like \"{}\", found {}",
-                        other.shape.size(), source.name, buffer.shape.size()));
+    of.fail("expected scales of {} dimensions like \"{}\", found {}", other.shape.size(),
+            source.name, buffer.shape.size());
   }
 }
 
@@ -194,20 +186,20 @@ FillSpec read_derivation(const YamlEntry& entry, const std::string& name, const 
     return fill;
   }
   if (row.copies && other.dtype != buffer.dtype) {
-    of->fail(fmt::format("expected an input of {}, found \"{}\" of {}", to_text(buffer.dtype),
-                         source.name, to_text(other.dtype)));
+    of->fail("expected an input of {}, found \"{}\" of {}", to_text(buffer.dtype), source.name,
+             to_text(other.dtype));
   }
   if (!row.copies && is_floating(buffer.dtype)) {
-    throw SpecError(entry.where, fmt::format("expected what makes values of {}, found \"{}\"",
-                                             to_text(buffer.dtype), row.name));
+    throw SpecError(entry.where, "expected what makes values of {}, found \"{}\"",
+                    to_text(buffer.dtype), row.name);
   }
   if (row.of_integers && is_floating(other.dtype)) {
-    of->fail(fmt::format("expected an input of integers, found \"{}\" of {}", source.name,
-                         to_text(other.dtype)));
+    of->fail("expected an input of integers, found \"{}\" of {}", source.name,
+             to_text(other.dtype));
   }
   if (row.rank != 0 && other.shape.size() != row.rank) {
-    of->fail(fmt::format("expected an input of {} dimensions, found \"{}\" with {}", row.rank,
-                         source.name, other.shape.size()));
+    of->fail("expected an input of {} dimensions, found \"{}\" with {}", row.rank, source.name,
+             other.shape.size());
   }
   return fill;
 }
@@ -216,14 +208,13 @@ ReferenceKernelSpec::Arg read_fill_arg(const YamlNode& node, const std::string& 
                                        const KernelSpec& spec, const FixedExprs& exprs) {
   ReferenceKernelSpec::Arg arg;
   arg.name = node.text("the name of an argument");
-  const auto given = std::find_if(spec.args.begin(), spec.args.end(),
-                                  [&](const ArgSpec& each) { return each.name == arg.name; });
-  if (given == spec.args.end()) {
+  const auto* given = find_named(spec.args, arg.name);
+  if (given == nullptr) {
     std::vector<std::string> names = {std::string(kSeed)};
     for (const ArgSpec& each : spec.args) names.push_back(each.name);
     if (arg.name != kSeed) {
-      node.fail(fmt::format("expected an input, a scalar or seed, found \"{}\"{}", arg.name,
-                            suggestion(arg.name, names)));
+      node.fail("expected an input, a scalar or seed, found \"{}\"{}", arg.name,
+                suggestion(arg.name, names));
     }
     arg.seed = true;
     arg.dtype = DType::u64;
@@ -234,7 +225,7 @@ ReferenceKernelSpec::Arg read_fill_arg(const YamlNode& node, const std::string& 
   if (scalar) {
     exprs.check(node.where(), arg.name, scalar->value.expr);
   } else if (!buffer || !is_filled(buffer->role)) {
-    node.fail(fmt::format("expected an input, a scalar or seed, found \"{}\"", arg.name));
+    node.fail("expected an input, a scalar or seed, found \"{}\"", arg.name);
   }
   arg.dtype = scalar ? scalar->dtype : buffer->dtype;
   arg.written = arg.name == name;
@@ -250,11 +241,11 @@ FillSpec read_fill_kernel(const YamlNode& node, const std::string& name, const K
   for (const YamlPtr& item : map["args"].list("a list of arguments")) {
     kernel.args.push_back(read_fill_arg(*item, name, spec, exprs));
     if (!seen.insert(kernel.args.back().name).second) {
-      item->fail(fmt::format("duplicate argument \"{}\"", kernel.args.back().name));
+      item->fail("duplicate argument \"{}\"", kernel.args.back().name);
     }
   }
   if (!seen.contains(name)) {
-    map["args"].fail(fmt::format("expected \"{}\", which it fills, among the arguments", name));
+    map["args"].fail("expected \"{}\", which it fills, among the arguments", name);
   }
   read_source_and_size(map, spec, exprs, kernel);
   return fill;
@@ -267,15 +258,15 @@ FillSpec read_fill(const YamlNode& node, const std::string& name, const BufferSp
   }
   const std::vector<std::string> known = fill_words();
   const auto& entries = node.map("a fill");
-  const bool is_known = std::any_of(entries.begin(), entries.end(), [&](const YamlEntry& entry) {
-    return std::find(known.begin(), known.end(), entry.key) != known.end();
+  const bool is_known = std::ranges::any_of(entries, [&](const YamlEntry& entry) {
+    return std::ranges::find(known, entry.key) != known.end();
   });
   if (!is_known) {
-    node.fail(fmt::format("expected the key \"name\" in a fill, or one of {}, found none",
-                          fmt::join(known, ", ")));
+    node.fail("expected the key \"name\" in a fill, or one of {}, found none",
+              fmt::join(known, ", "));
   }
   if (entries.size() != 1) {
-    node.fail(fmt::format("expected one way to fill an input, found {} keys", entries.size()));
+    node.fail("expected one way to fill an input, found {} keys", entries.size());
   }
   const YamlEntry& entry = entries.front();
   if (entry.key == kFillFile) return read_fill_file(*entry.value, spec);
@@ -306,7 +297,7 @@ void check_order(const KernelSpec& spec) {
     before = ready.size();
     for (const auto& [name, fill] : fills) {
       const std::vector<std::string> sources = sources_of(name, *fill);
-      const bool can_be_made = std::all_of(sources.begin(), sources.end(), [&](const auto& source) {
+      const bool can_be_made = std::ranges::all_of(sources, [&](const auto& source) {
         return !fills.contains(source) || ready.contains(source);
       });
       if (can_be_made) ready.insert(name);
@@ -315,9 +306,7 @@ void check_order(const KernelSpec& spec) {
   for (const auto& [name, fill] : fills) {
     if (ready.contains(name)) continue;
     throw SpecError(fill->where,
-                    fmt::format("expected what can be made before \"{}\", found what is made "
-                                "of it",
-                                name));
+                    "expected what can be made before \"{}\", found what is made of it", name);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/find_named.h"
 #include "base/nearest.h"
 #include "spec/kernel_parts.h"
 #include "spec/keys.h"
@@ -14,22 +15,18 @@ constexpr const char* kPass = "pass";
 
 const ArgSpec& find_arg(const YamlNode& node, const KernelSpec& spec) {
   const std::string& name = node.text("the name of an argument");
-  const auto found = std::find_if(spec.args.begin(), spec.args.end(),
-                                  [&](const ArgSpec& arg) { return arg.name == name; });
-  if (found != spec.args.end()) return *found;
-  std::vector<std::string> names;
-  for (const ArgSpec& arg : spec.args) names.push_back(arg.name);
-  node.fail(fmt::format("expected the name of an argument, found \"{}\"{}", name,
-                        suggestion(name, names)));
+  const auto* found = find_named(spec.args, name);
+  if (found != nullptr) return *found;
+  std::vector<std::string> names = names_of(spec.args);
+  node.fail("expected the name of an argument, found \"{}\"{}", name, suggestion(name, names));
 }
 
 /// An argument that a launch passes.
 const ArgSpec& find_passed(const YamlNode& node, const KernelSpec& spec) {
   const ArgSpec& arg = find_arg(node, spec);
   if (is_symbol(arg)) {
-    node.fail(
-        fmt::format("expected an argument that is passed, found \"{}\", which is copied to {}",
-                    arg.name, std::get<BufferSpec>(arg.form).symbol));
+    node.fail("expected an argument that is passed, found \"{}\", which is copied to {}", arg.name,
+              std::get<BufferSpec>(arg.form).symbol);
   }
   return arg;
 }
@@ -53,23 +50,21 @@ std::vector<const ArgSpec*> reached(const ArgSpec& arg, const KernelSpec& spec) 
 std::vector<std::string> read_turns(const YamlNode& node, std::size_t count,
                                     const KernelSpec& spec) {
   const auto& items = node.list("a list of buffers");
-  if (items.size() != count) {
-    node.fail(fmt::format("expected {} buffers, found {}", count, items.size()));
-  }
+  if (items.size() != count) node.fail("expected {} buffers, found {}", count, items.size());
   std::vector<std::string> names;
   std::optional<DType> dtype;
   for (const YamlPtr& item : items) {
     const ArgSpec& arg = find_passed(*item, spec);
     const auto* buffer = std::get_if<BufferSpec>(&arg.form);
-    if (!buffer) item->fail(fmt::format("expected a buffer, found \"{}\"", arg.name));
+    if (!buffer) item->fail("expected a buffer, found \"{}\"", arg.name);
     if (dtype && *dtype != buffer->dtype) {
-      item->fail(fmt::format("expected a buffer of {} like the one before, found {}",
-                             to_text(*dtype), to_text(buffer->dtype)));
+      item->fail("expected a buffer of {} like the one before, found {}", to_text(*dtype),
+                 to_text(buffer->dtype));
     }
     const bool is_input = buffer->role == Role::in;
     if ((is_input || buffer->role == Role::prepared) && names.size() + 2 >= count) {
-      item->fail(fmt::format("expected a buffer that a pass may write, found {} \"{}\"",
-                             is_input ? "the input" : "what is prepared,", arg.name));
+      item->fail("expected a buffer that a pass may write, found {} \"{}\"",
+                 is_input ? "the input" : "what is prepared,", arg.name);
     }
     dtype = buffer->dtype;
     names.push_back(arg.name);
@@ -82,18 +77,16 @@ LaunchArgSpec read_launch_arg(const YamlNode& node, const KernelSpec& spec,
                               const Symbols& symbols) {
   if (node.kind() != YamlNode::Kind::map) return {{find_passed(node, spec).name}};
   if (node.find("to")) return {read_turns(*YamlMap(node, kToKeys).find("to"), 2, spec)};
-  if (node.find("from")) {
-    return {read_turns(*YamlMap(node, kFromKeys).find("from"), 3, spec)};
-  }
+  if (node.find("from")) return {read_turns(*YamlMap(node, kFromKeys).find("from"), 3, spec)};
   return {{}, read_scalar(YamlMap(node, kLaunchScalarKeys), symbols)};
 }
 
 /// What is prepared is not in the time, so an op says which of its inputs may be.
 void check_may_prepare(const YamlNode& node, const std::string& input, const KernelSpec& spec) {
   const auto& may = spec.may_prepare;
-  if (spec.op_path.empty() || std::find(may.begin(), may.end(), input) != may.end()) return;
-  node.fail(fmt::format("expected an input that the op lets be prepared ({}), found \"{}\"",
-                        may.empty() ? "none" : fmt::format("{}", fmt::join(may, ", ")), input));
+  if (spec.op_path.empty() || std::ranges::find(may, input) != may.end()) return;
+  node.fail("expected an input that the op lets be prepared ({}), found \"{}\"",
+            may.empty() ? "none" : fmt::format("{}", fmt::join(may, ", ")), input);
 }
 
 LaunchSpec read_launch(const YamlNode& node, const MapKeys& keys, const KernelSpec& spec,
@@ -182,10 +175,8 @@ std::vector<LaunchSpec> read_prepare(const YamlNode& node, const KernelSpec& spe
         const Role role = std::get<BufferSpec>(arg->form).role;
         if (role == Role::in) check_may_prepare(at, arg->name, spec);
         if (role == Role::in || role == Role::prepared) continue;
-        at.fail(
-            fmt::format("expected an input, a scalar or what is prepared, found \"{}\", whose role "
-                        "is {}",
-                        arg->name, name_of(roles(), role)));
+        at.fail("expected an input, a scalar or what is prepared, found \"{}\", whose role is {}",
+                arg->name, name_of(roles(), role));
       }
     }
   }
@@ -199,18 +190,16 @@ void check_prepared(const YamlNode& args, const KernelSpec& spec) {
     const std::string& name = spec.args[i].name;
     const auto is_given = [&](const LaunchArgSpec& arg) {
       return !arg.names.empty() &&
-             (arg.names[0] == name ||
-              std::any_of(spec.args.begin(), spec.args.end(), [&](const ArgSpec& each) {
+             (arg.names[0] == name || std::ranges::any_of(spec.args, [&](const ArgSpec& each) {
                 return each.name == arg.names[0] && has_member(each, name);
               }));
     };
-    const bool is_passed =
-        std::any_of(spec.prepare.begin(), spec.prepare.end(), [&](const LaunchSpec& launch) {
-          return std::any_of(launch.args->begin(), launch.args->end(), is_given);
-        });
+    const bool is_passed = std::ranges::any_of(spec.prepare, [&](const LaunchSpec& launch) {
+      return std::ranges::any_of(*launch.args, is_given);
+    });
     if (is_passed) continue;
-    args.list("a list of arguments")[i]->fail(fmt::format(
-        "expected a launch of `prepare` that gets \"{}\" and writes it, found none", name));
+    args.list("a list of arguments")[i]->fail(
+        "expected a launch of `prepare` that gets \"{}\" and writes it, found none", name);
   }
 }
 

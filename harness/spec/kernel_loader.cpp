@@ -1,7 +1,5 @@
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "base/limits.h"
 #include "spec/kernel_parts.h"
 #include "spec/keys.h"
@@ -18,13 +16,12 @@ std::vector<std::string> read_arch(const YamlNode& node) {
     const std::string& text = item->text(kWhat);
     std::string_view digits = text;
     if (digits.ends_with('a') || digits.ends_with('f')) digits.remove_suffix(1);
-    const bool numeric =
-        std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool numeric = std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
     if (!numeric || digits.size() < 2 || digits.size() > 3 || digits[0] == '0') {
       item->fail_expected(kWhat);
     }
-    if (std::find(arch.begin(), arch.end(), text) != arch.end()) {
-      item->fail(fmt::format("duplicate compute capability {}", text));
+    if (std::ranges::find(arch, text) != arch.end()) {
+      item->fail("duplicate compute capability {}", text);
     }
     arch.push_back(text);
   }
@@ -38,9 +35,7 @@ const std::string& read_input(const YamlNode& node, const KernelSpec& spec) {
     const auto* buffer = std::get_if<BufferSpec>(&arg.form);
     return arg.name == name && buffer && buffer->role == Role::in;
   };
-  if (std::none_of(spec.args.begin(), spec.args.end(), is_it)) {
-    node.fail_expected("the name of an input");
-  }
+  if (std::ranges::none_of(spec.args, is_it)) node.fail_expected("the name of an input");
   return name;
 }
 
@@ -67,7 +62,7 @@ Problem read_smoke(const YamlNode& node, const KernelSpec& spec) {
 }  // namespace
 
 bool runs_on(const KernelSpec& kernel, int cc) {
-  return std::any_of(kernel.arch.begin(), kernel.arch.end(), [cc](const std::string& arch) {
+  return std::ranges::any_of(kernel.arch, [cc](const std::string& arch) {
     const int number = std::stoi(arch);
     if (arch.back() == 'f') return number <= cc && number / 10 == cc / 10;
     return arch.back() == 'a' ? number == cc : number <= cc;
@@ -99,12 +94,9 @@ KernelSpec read_kernel(const Contract& contract, const std::filesystem::path& ya
   if (const YamlNode* constraints = map.find("constraints")) {
     const auto& items = constraints->list("a list of constraints");
     if (items.size() > kMaxConstraints) {
-      constraints->fail(
-          fmt::format("expected at most {} constraints, found {}", kMaxConstraints, items.size()));
+      constraints->fail("expected at most {} constraints, found {}", kMaxConstraints, items.size());
     }
-    for (const YamlPtr& item : items) {
-      spec.constraints.push_back(read_expr(*item, spec.symbols));
-    }
+    for (const YamlPtr& item : items) spec.constraints.push_back(read_expr(*item, spec.symbols));
   }
   spec.args = read_args(map["args"], spec);
   read_fills(map["args"], spec);
@@ -114,9 +106,7 @@ KernelSpec read_kernel(const Contract& contract, const std::filesystem::path& ya
       spec.may_prepare.push_back(read_input(*input, spec));
     }
   }
-  if (const YamlNode* prepare = map.find("prepare")) {
-    spec.prepare = read_prepare(*prepare, spec);
-  }
+  if (const YamlNode* prepare = map.find("prepare")) spec.prepare = read_prepare(*prepare, spec);
   check_prepared(map["args"], spec);
   const YamlMap work(map["work"], kWorkKeys);
   spec.flops = read_expr(work["flops"], spec.symbols);
@@ -140,12 +130,11 @@ KernelSpec read_kernel(const Contract& contract, const std::filesystem::path& ya
 
   const std::string stem = yaml_path.stem().string();
   if (given != stem) {
-    map["kernel"].fail(
-        fmt::format("expected \"{}\", the name of the file, found \"{}\"", stem, given));
+    map["kernel"].fail("expected \"{}\", the name of the file, found \"{}\"", stem, given);
   }
   if (!std::filesystem::is_regular_file(spec.source_path)) {
-    map["kernel"].fail(fmt::format("expected the source {} beside this file, found none",
-                                   spec.source_path.filename().string()));
+    map["kernel"].fail("expected the source {} beside this file, found none",
+                       spec.source_path.filename().string());
   }
   return spec;
 }

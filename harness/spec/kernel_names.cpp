@@ -2,8 +2,6 @@
 #include <map>
 #include <set>
 
-#include <fmt/format.h>
-
 #include "base/identifier.h"
 #include "base/limits.h"
 #include "spec/kernel_parts.h"
@@ -20,9 +18,8 @@ class Names {
   void claim(const Location& where, const std::string& name, const std::string& meaning) {
     const auto [owner, added] = owners_.try_emplace(name, meaning);
     if (!added) {
-      throw SpecError(where,
-                      fmt::format("expected a new name for {}, found \"{}\", which is {} already",
-                                  meaning, name, owner->second));
+      throw SpecError(where, "expected a new name for {}, found \"{}\", which is {} already",
+                      meaning, name, owner->second);
     }
   }
 
@@ -50,7 +47,7 @@ void check_identifier(const YamlEntry& entry, std::string_view what) {
 
 void check_count(const YamlNode& node, std::size_t count, std::size_t most, std::string_view what) {
   if (count <= most) return;
-  node.fail(fmt::format("expected at most {} {}, found {}", most, what, count));
+  node.fail("expected at most {} {}, found {}", most, what, count);
 }
 
 void read_dims(const YamlNode& node, Names& names, KernelSpec& spec) {
@@ -127,9 +124,7 @@ std::vector<Value> read_range(const YamlNode& node) {
   std::vector<Value> values;
   std::int64_t value = from;
   while (value <= to) {
-    if (values.size() == kMaxRange) {
-      node.fail(fmt::format("expected at most {} values, found more", kMaxRange));
-    }
+    if (values.size() == kMaxRange) node.fail("expected at most {} values, found more", kMaxRange);
     values.emplace_back(value);
     const bool overflows = step ? __builtin_add_overflow(value, by, &value)
                                 : __builtin_mul_overflow(value, by, &value);
@@ -156,11 +151,11 @@ ExprSpec parse_expr(const YamlNode& node, const Symbols& symbols, Parse parse) {
   } catch (const ExprError& error) {
     std::string_view word = std::string_view(node.text("an expression")).substr(error.column);
     const auto is_part = [](char c) { return is_letter(c) || is_digit(c); };
-    word = word.substr(0, static_cast<std::size_t>(
-                              std::find_if_not(word.begin(), word.end(), is_part) - word.begin()));
+    word = word.substr(
+        0, static_cast<std::size_t>(std::ranges::find_if_not(word, is_part) - word.begin()));
     const bool is_boolean = word.size() > 1 && is_yaml_boolean(word);  // y and n may be sizes
-    throw SpecError(node.at(error.column),
-                    fmt::format("{}{}", error.what(), is_boolean ? "; write 1 and 0" : ""));
+    throw SpecError(node.at(error.column), "{}{}", error.what(),
+                    is_boolean ? "; write 1 and 0" : "");
   }
 }
 
@@ -198,9 +193,9 @@ std::vector<Value> read_values(const YamlNode& node, std::vector<ExprSpec>* devi
     Value value;
     if (item->is_yaml_boolean()) {
       item->fail(
-          fmt::format("expected a decimal integer or a word, found {}, which YAML may read as "
-                      "a boolean; write 1 and 0",
-                      item->found()));
+          "expected a decimal integer or a word, found {}, which YAML may read as a boolean; write "
+          "1 and 0",
+          item->found());
     }
     const bool is_scalar = item->kind() == YamlNode::Kind::scalar;
     if (device_values && is_scalar && item->text("a value").find("device.") != std::string::npos) {
@@ -217,7 +212,7 @@ std::vector<Value> read_values(const YamlNode& node, std::vector<ExprSpec>* devi
     if (is_number) {
       value = item->integer("an integer");
     } else if (const std::string& word = item->text("a decimal integer or a word");
-               std::find(std::begin(kTypes), std::end(kTypes), word) != std::end(kTypes)) {
+               std::ranges::find(kTypes, word) != std::end(kTypes)) {
       value = word;
     } else {
       value = item->identifier("a decimal integer or a word");
@@ -226,9 +221,7 @@ std::vector<Value> read_values(const YamlNode& node, std::vector<ExprSpec>* devi
       item->fail_expected(value.index() == 0 ? "a word like the values before"
                                              : "an integer like the values before");
     }
-    if (!seen.insert(value).second) {
-      item->fail(fmt::format("duplicate value {}", to_text(value)));
-    }
+    if (!seen.insert(value).second) item->fail("duplicate value {}", to_text(value));
     values.push_back(std::move(value));
   }
   return values;

@@ -19,19 +19,19 @@ namespace {
 void check_operand(const YamlNode& node, const OperandRow& operand, const Tensor& tensor,
                    std::size_t rank, const Tensor* twin) {
   if (tensor.rank != rank) {
-    node.fail(fmt::format("expected a buffer of {} dimensions, found \"{}\" with {}", rank,
-                          tensor.name, tensor.rank));
+    node.fail("expected a buffer of {} dimensions, found \"{}\" with {}", rank, tensor.name,
+              tensor.rank);
   }
   if (twin && tensor.dtype != twin->dtype) {
-    node.fail(fmt::format("expected a buffer of {} like \"{}\", found \"{}\" of {}",
-                          to_text(twin->dtype), twin->name, tensor.name, to_text(tensor.dtype)));
+    node.fail("expected a buffer of {} like \"{}\", found \"{}\" of {}", to_text(twin->dtype),
+              twin->name, tensor.name, to_text(tensor.dtype));
   }
   const auto& dtypes = operand.dtypes;
-  if (std::find(dtypes.begin(), dtypes.end(), tensor.dtype) == dtypes.end()) {
+  if (std::ranges::find(dtypes, tensor.dtype) == dtypes.end()) {
     std::vector<std::string_view> names;
     for (const DType dtype : dtypes) names.push_back(to_text(dtype));
-    node.fail(fmt::format("expected a buffer of one of {}, found \"{}\" of {}",
-                          fmt::join(names, ", "), tensor.name, to_text(tensor.dtype)));
+    node.fail("expected a buffer of one of {}, found \"{}\" of {}", fmt::join(names, ", "),
+              tensor.name, to_text(tensor.dtype));
   }
 }
 
@@ -39,8 +39,8 @@ void check_operand(const YamlNode& node, const OperandRow& operand, const Tensor
 DType read_round(const YamlNode& node, const std::optional<Role>& role) {
   if (role) {
     node.fail(
-        "expected round only on a result that no buffer holds: an output is compared with "
-        "what it should be before rounding");
+        "expected round only on a result that no buffer holds: an output is compared with what it "
+        "should be before rounding");
   }
   return *parse_dtype(node.one_of("a dtype to round to", kRoundings));
 }
@@ -54,9 +54,8 @@ bool is_expression(const YamlNode& node, const OptionRow& row) {
 /// Checks what is particular to cuBLASLt's product: its operands and its epilogue.
 void check_product(const YamlMap& map, std::size_t rank) {
   if (rank != 2 && rank != 3) {
-    map["a"].fail(
-        fmt::format("expected a matrix, or a stack of them, found \"{}\" with {} dimensions",
-                    map["a"].text("a buffer"), rank));
+    map["a"].fail("expected a matrix, or a stack of them, found \"{}\" with {} dimensions",
+                  map["a"].text("a buffer"), rank);
   }
   if (map.find("relu") && map.find("gelu")) {
     map.find("gelu")->fail("expected relu or gelu, found both");
@@ -72,7 +71,7 @@ ReferenceSpec read_step(const YamlNode& node, Tensors& tensors, const KernelSpec
   const auto& entries = node.map(reference ? "an operation: {gemm: {a: A, b: B, out: C}}"
                                            : "a step: {cublaslt: {a: A, b: B, out: C}}");
   if (entries.size() != 1) {
-    node.fail(fmt::format("expected one operation in each item, found {}", entries.size()));
+    node.fail("expected one operation in each item, found {}", entries.size());
   }
   const YamlEntry& entry = entries.front();
   if (entry.key == kReferenceKernel) return read_reference_kernel(entry, tensors, kernel, of);

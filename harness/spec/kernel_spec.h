@@ -315,4 +315,8 @@ std::vector<const ReferenceKernelSpec*> own_kernels(const KernelSpec& kernel);
 /// UsageError when the file cannot be read.
 KernelSpec load_kernel(const std::filesystem::path& yaml_path);
 
+/// The configuration that the contract's `default` gives, for a program that has no tuned one for a
+/// problem; empty if the contract has none. Reads the file again. Throws like load_kernel.
+Config load_default_config(const KernelSpec& kernel);
+
 }  // namespace assay

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool has(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 bool has(const MapKeys& keys, const std::string& name) {
@@ -46,23 +46,19 @@ class OpFile {
     }
     if (op.text("the name of an op") != stem &&
         op.text("the name of an op") != stem + "_" + word_) {
-      op.fail_expected(
-          fmt::format("\"{}\", the name of the file{}", stem,
-                      word_.empty() ? "" : fmt::format(", or \"{}_{}\"", stem, word_)));
+      op.fail_expected("\"{}\", the name of the file{}", stem,
+                       word_.empty() ? "" : fmt::format(", or \"{}_{}\"", stem, word_));
     }
     for (const YamlPtr& arg : map["args"].list("a list of arguments")) {
       const YamlNode* const role = arg->find("role");
       const std::string text = text_of(role);
       if (text == "scratch" || text == "prepared") {
-        role->fail(
-            fmt::format("expected what a caller passes, found {}, which is a kernel's", text));
+        role->fail("expected what a caller passes, found {}, which is a kernel's", text);
       }
       for (const char* key : {"tensor_map", "struct", "symbol", "texture"}) {
         if (const YamlNode* form = arg->find(key)) {
-          form->fail(
-              fmt::format("expected what a caller passes, found a {}, which is how a kernel "
-                          "takes it",
-                          key));
+          form->fail("expected what a caller passes, found a {}, which is how a kernel takes it",
+                     key);
         }
       }
     }
@@ -93,8 +89,7 @@ class OpFile {
 
   const YamlEntry& find_entry(std::string_view key) const {
     const auto& entries = root_->map("an op");
-    return *std::find_if(entries.begin(), entries.end(),
-                         [&](const YamlEntry& entry) { return entry.key == key; });
+    return *std::ranges::find_if(entries, [&](const YamlEntry& entry) { return entry.key == key; });
   }
 
  private:
@@ -111,8 +106,8 @@ YamlPtr merge_lets(const OpFile& op, const YamlNode& kernel) {
   if (lets) own = lets->map("a map of names to expressions");
   if (op.find("let")) of_op = op.find("let")->map("a map of names to expressions");
   for (const YamlEntry& let : own) {
-    const auto named = std::find_if(of_op.begin(), of_op.end(),
-                                    [&](const YamlEntry& each) { return each.key == let.key; });
+    const auto named =
+        std::ranges::find_if(of_op, [&](const YamlEntry& each) { return each.key == let.key; });
     const bool is_placed = named != of_op.end() && let.value->kind() == YamlNode::Kind::nothing;
     merged.push_back(is_placed ? *named : let);
     if (is_placed) of_op.erase(named);
@@ -129,8 +124,8 @@ YamlPtr taken(const YamlNode& of_op, const YamlNode& item) {
   for (const YamlEntry& entry : item.map("an argument")) {
     if (entry.key == "name") continue;
     if (of_op.find(entry.key)) {
-      throw SpecError(entry.where, fmt::format("\"{}\" of {} is the op's", entry.key,
-                                               text_of(map.find("name"))));
+      throw SpecError(entry.where, "\"{}\" of {} is the op's", entry.key,
+                      text_of(map.find("name")));
     }
     entries.push_back(entry);
   }
@@ -144,7 +139,7 @@ YamlPtr merge_args(const OpFile& op, const YamlNode& kernel) {
   for (const YamlPtr& item : items_of(list, "a list of arguments")) {
     const bool is_map = item->kind() == YamlNode::Kind::map;
     const std::string name = text_of(is_map ? item->find("name") : item.get());
-    const auto named = std::find_if(of_op.begin(), of_op.end(), [&](const YamlPtr& arg) {
+    const auto named = std::ranges::find_if(of_op, [&](const YamlPtr& arg) {
       return !name.empty() && text_of(arg->find("name")) == name;
     });
     if (named != of_op.end()) {
@@ -168,8 +163,8 @@ void check_keys(const OpFile& op, const YamlNode& kernel) {
     const bool may =
         has(kOpKernelKeys, entry.key) && !(entry.key == "deterministic" && op.find(entry.key));
     if (may || !has(kOpKeys, entry.key)) continue;
-    throw SpecError(entry.where, fmt::format("\"{}\" is the op's, whose file {} says it", entry.key,
-                                             op.path().generic_string()));
+    throw SpecError(entry.where, "\"{}\" is the op's, whose file {} says it", entry.key,
+                    op.path().generic_string());
   }
   const YamlMap checked(kernel, kOpKernelKeys);
 }
@@ -197,7 +192,7 @@ YamlPtr merge(const OpFile& op, const YamlNode& kernel) {
 /// Whether a contract says anything of what an op's file does.
 bool is_whole(const YamlNode& root) {
   const auto& keys = kOpKeys.required;
-  return std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
+  return std::ranges::any_of(keys, [&](const std::string& key) {
     return key != "op" && key != "args" && key != "smoke" && root.find(key);
   });
 }
@@ -232,8 +227,7 @@ Contract load_contract(const fs::path& yaml_path, const fs::path& op_path) {
   if (path.empty()) return {root};
   const OpFile file(path);
   if (const auto names = file.names(); !has(names, name)) {
-    op->fail(
-        fmt::format("expected the op {}{}", fmt::join(names, " or "), suggestion(name, names)));
+    op->fail("expected the op {}{}", fmt::join(names, " or "), suggestion(name, names));
   }
   return {merge(file, *root), path};
 }

@@ -1,7 +1,5 @@
 #include "spec/own_kernel.h"
 
-#include <fmt/format.h>
-
 namespace assay {
 namespace {
 
@@ -15,8 +13,7 @@ std::filesystem::path read_source(const YamlNode& node, const KernelSpec& spec) 
   }
   const std::filesystem::path path = folder_at(spec, node.where()) / name;
   if (!std::filesystem::is_regular_file(path)) {
-    node.fail(
-        fmt::format("expected the source {} beside this file, found none", name.generic_string()));
+    node.fail("expected the source {} beside this file, found none", name.generic_string());
   }
   return path;
 }
@@ -25,10 +22,7 @@ std::filesystem::path read_source(const YamlNode& node, const KernelSpec& spec) 
 
 FixedExprs::FixedExprs(const KernelSpec& spec, std::string_view shared)
     : symbols_(spec.symbols), shared_(shared) {
-  if (shared.empty()) return;
-  std::vector<std::string> params;
-  for (const ParamSpec& param : spec.params) params.push_back(param.name);
-  varying_ = dependents(spec, params);
+  if (!shared.empty()) varying_ = dependents(spec, names_of(spec.params));
 }
 
 ExprSpec FixedExprs::one(const YamlNode& node) const {
@@ -54,9 +48,9 @@ void FixedExprs::check(const Location& where, std::string_view name, const Expr&
     const auto found = varying_.find(slot);
     if (found == varying_.end()) continue;
     throw SpecError(where,
-                    fmt::format("expected what no parameter changes, since all configurations "
-                                "have one {}; \"{}\" depends on {}",
-                                shared_, name, found->second));
+                    "expected what no parameter changes, since all configurations have one {}; "
+                    "\"{}\" depends on {}",
+                    shared_, name, found->second);
   }
 }
 

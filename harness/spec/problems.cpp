@@ -2,8 +2,6 @@
 
 #include <set>
 
-#include <fmt/format.h>
-
 #include "spec/kernel_parts.h"
 
 namespace assay {
@@ -44,7 +42,7 @@ std::vector<Problem> read_problems(const YamlNode& node, const ProblemNames& nam
     std::vector<Problem> expanded = {{}};
     const auto expand = [&](const std::string& name, const std::vector<Number>& values) {
       if (expanded.size() * values.size() > kMaxProblems - problems.size()) {
-        item->fail(fmt::format("expected at most {} problems, found more", kMaxProblems));
+        item->fail("expected at most {} problems, found more", kMaxProblems);
       }
       std::vector<Problem> longer;
       for (const Problem& problem : expanded) {
@@ -62,7 +60,7 @@ std::vector<Problem> read_problems(const YamlNode& node, const ProblemNames& nam
     }
     for (Problem& problem : expanded) {
       if (!seen.insert(to_text(problem)).second) {
-        item->fail(fmt::format("duplicate problem {}", to_text(problem)));
+        item->fail("duplicate problem {}", to_text(problem));
       }
       problems.push_back(std::move(problem));
     }

@@ -1,7 +1,5 @@
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "spec/kernel_parts.h"
 #include "spec/keys.h"
 #include "spec/own_kernel.h"
@@ -25,7 +23,7 @@ bool is_fixed(const KernelSpec& spec, const std::string& name) {
   if (!fill->of.empty()) return is_fixed(spec, fill->of);
   if (fill->kernel) {
     const auto& args = fill->kernel->args;
-    return std::all_of(args.begin(), args.end(), [&](const ReferenceKernelSpec::Arg& arg) {
+    return std::ranges::all_of(args, [&](const ReferenceKernelSpec::Arg& arg) {
       return !arg.seed && (arg.name == name || is_fixed(spec, arg.name));
     });
   }
@@ -53,16 +51,15 @@ ReferenceSpec read_reference_file(const YamlNode& node, Tensors& tensors, const 
   const YamlNode& out = map["out"];
   const Tensor* known = tensors.find(out.text("the name of an output"));
   if (!known || !known->role) {
-    out.fail(fmt::format("expected an output of the kernel, found \"{}\"",
-                         out.text("the name of an output")));
+    out.fail("expected an output of the kernel, found \"{}\"", out.text("the name of an output"));
   }
   const Tensor& tensor = tensors.write(out, known->rank);
   for (const ArgSpec& arg : spec.args) {
     if (is_fixed(spec, arg.name)) continue;
-    map[kReferenceFile].fail(fmt::format(
+    map[kReferenceFile].fail(
         "expected a recorded output only where all inputs are the same in each run: filled from a "
         "file, with zeros, ones or iota, or made of such; \"{}\" is filled with {}",
-        arg.name, find_fill(spec, arg.name)->generator));
+        arg.name, find_fill(spec, arg.name)->generator);
   }
   ReferenceSpec step{std::string(kReferenceFile), {{"out", tensor.name}}, {}, node.where()};
   step.file = read_data_file(map[kReferenceFile], spec);

@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "base/find_named.h"
 #include "base/nearest.h"
 #include "spec/kernel_parts.h"
 #include "spec/keys.h"
@@ -19,10 +18,10 @@ ReferenceKernelSpec::Arg read_scratch(const YamlMap& map, Tensors& tensors, cons
                                       const FixedExprs& exprs) {
   ReferenceKernelSpec::Arg arg;
   arg.name = map["name"].identifier("the name of scratch");
-  const bool is_arg = std::any_of(spec.args.begin(), spec.args.end(),
-                                  [&](const ArgSpec& each) { return each.name == arg.name; });
+  const bool is_arg =
+      std::ranges::any_of(spec.args, [&](const ArgSpec& each) { return each.name == arg.name; });
   if (is_arg || tensors.find(arg.name)) {
-    map["name"].fail(fmt::format("expected a new name for scratch, found \"{}\"", arg.name));
+    map["name"].fail("expected a new name for scratch, found \"{}\"", arg.name);
   }
   arg.scratch = true;
   arg.shape = exprs.list(map["shape"], 8);
@@ -48,16 +47,15 @@ ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
   ReferenceKernelSpec::Arg arg;
   arg.name = name.text("the name of an argument");
 
-  const auto given = std::find_if(spec.args.begin(), spec.args.end(),
-                                  [&](const ArgSpec& each) { return each.name == arg.name; });
+  const auto* given = find_named(spec.args, arg.name);
   const auto refuse_details = [&](std::string_view what) {
     for (const YamlNode* detail : {dtype, shape, init}) {
-      if (detail) detail->fail(fmt::format("expected only the name of {}, found more", what));
+      if (detail) detail->fail("expected only the name of {}, found more", what);
     }
   };
-  if (given != spec.args.end() && !std::holds_alternative<BufferSpec>(given->form)) {
+  if (given != nullptr && !std::holds_alternative<BufferSpec>(given->form)) {
     const auto* scalar = std::get_if<ScalarSpec>(&given->form);
-    if (!scalar) name.fail(fmt::format("expected a buffer or a scalar, found \"{}\"", arg.name));
+    if (!scalar) name.fail("expected a buffer or a scalar, found \"{}\"", arg.name);
     exprs.check(name.where(), arg.name, scalar->value.expr);
     refuse_details("a scalar");
     arg.dtype = scalar->dtype;
@@ -76,36 +74,33 @@ ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
       if (std::holds_alternative<ScalarSpec>(each.form)) names.push_back(each.name);
     }
     name.fail(
-        fmt::format("expected an argument of the kernel, a result of a step before, or "
-                    "{{name: .., shape: ..}} for a new one, found \"{}\"{}",
-                    arg.name, suggestion(arg.name, names)));
+        "expected an argument of the kernel, a result of a step before, or {{name: .., shape: ..}} "
+        "for a new one, found \"{}\"{}",
+        arg.name, suggestion(arg.name, names));
   }
   if (known && shape) {
-    shape->fail(
-        fmt::format("expected a shape only for what is no argument of the kernel, found "
-                    "one for \"{}\"",
-                    arg.name));
+    shape->fail("expected a shape only for what is no argument of the kernel, found one for \"{}\"",
+                arg.name);
   }
   if (shape) arg.shape = exprs.list(*shape, 8);
   if (arg.updated) refuse_details("what is updated in place");
   Tensor& tensor = arg.updated ? tensors.update(name) : tensors.write(name, arg.shape.size());
   if (dtype && tensor.role && of == Steps::baseline) {
-    dtype->fail(
-        fmt::format("expected a dtype only for a new result, found one for \"{}\"", arg.name));
+    dtype->fail("expected a dtype only for a new result, found one for \"{}\"", arg.name);
   }
   if (dtype) {
     const DType asked = read_dtype(*dtype);
     if (tensor.role && (!is_floating(tensor.dtype) || !is_floating(asked)) &&
         asked != tensor.dtype) {
-      dtype->fail(fmt::format("expected {} like \"{}\", found {}: integers are compared exactly",
-                              to_text(tensor.dtype), arg.name, to_text(asked)));
+      dtype->fail("expected {} like \"{}\", found {}: integers are compared exactly",
+                  to_text(tensor.dtype), arg.name, to_text(asked));
     }
     tensor.dtype = asked;
   }
   if (init) init->one_of("an init", {"zero"});
   arg.written = true;
   arg.dtype = tensor.dtype;
-  arg.zeroed = init || (given != spec.args.end() && std::get<BufferSpec>(given->form).zeroed);
+  arg.zeroed = init || (given != nullptr && std::get<BufferSpec>(given->form).zeroed);
   return arg;
 }
 
@@ -131,23 +126,19 @@ class ArgsReader {
   /// Reads an argument that was not read yet, and returns its name.
   std::string add(const YamlNode& node) {
     ReferenceKernelSpec::Arg arg = read_kernel_arg(node, tensors_, spec_, exprs_, of_);
-    if (find(arg.name)) node.fail(fmt::format("duplicate argument \"{}\"", arg.name));
+    if (find(arg.name)) node.fail("duplicate argument \"{}\"", arg.name);
     kernel_.args.push_back(std::move(arg));
     return kernel_.args.back().name;
   }
 
   const ReferenceKernelSpec::Arg* find(const std::string& name) const {
-    const auto found = std::find_if(kernel_.args.begin(), kernel_.args.end(),
-                                    [&](const auto& arg) { return arg.name == name; });
-    return found == kernel_.args.end() ? nullptr : &*found;
+    return find_named(kernel_.args, name);
   }
 
   /// `[x, spare, y]`: see LaunchArgSpec. All but the first of three are written.
   void read_turns(const YamlNode& node, std::size_t count) {
     const auto& items = node.list("a list of buffers");
-    if (items.size() != count) {
-      node.fail(fmt::format("expected {} buffers, found {}", count, items.size()));
-    }
+    if (items.size() != count) node.fail("expected {} buffers, found {}", count, items.size());
     std::vector<std::string> names;
     for (const YamlPtr& item : items) {
       const bool is_known = item->kind() == YamlNode::Kind::scalar && find(item->text("a name"));
@@ -155,12 +146,12 @@ class ArgsReader {
       const ReferenceKernelSpec::Arg& arg = *find(names.back());
       const bool may_be_written = arg.written || arg.scratch;
       if (!may_be_written && names.size() + 2 > count) {
-        item->fail(fmt::format("expected a buffer that a pass may write, found \"{}\"", arg.name));
+        item->fail("expected a buffer that a pass may write, found \"{}\"", arg.name);
       }
       if (arg.dtype != find(names.front())->dtype) {
-        item->fail(fmt::format("expected a buffer of {} like \"{}\", found \"{}\" of {}",
-                               to_text(find(names.front())->dtype), names.front(), arg.name,
-                               to_text(arg.dtype)));
+        item->fail("expected a buffer of {} like \"{}\", found \"{}\" of {}",
+                   to_text(find(names.front())->dtype), names.front(), arg.name,
+                   to_text(arg.dtype));
       }
     }
     kernel_.turns.push_back(std::move(names));
@@ -184,8 +175,7 @@ ReferenceSpec read_reference_kernel(const YamlEntry& entry, Tensors& tensors,
   if (const YamlNode* repeat = map.find("repeat")) kernel.repeat = exprs.one(*repeat);
   ArgsReader args(tensors, spec, exprs, of, kernel);
   for (const YamlPtr& item : map["args"].list("a list of arguments")) args.read(*item);
-  if (std::none_of(kernel.args.begin(), kernel.args.end(),
-                   [](const auto& arg) { return arg.written; })) {
+  if (std::ranges::none_of(kernel.args, [](const auto& arg) { return arg.written; })) {
     map["args"].fail("expected an output, or a new result, among the arguments, found none");
   }
   if (const YamlNode* length = map.find("sum_length")) kernel.sum_length = exprs.one(*length);
@@ -194,8 +184,7 @@ ReferenceSpec read_reference_kernel(const YamlEntry& entry, Tensors& tensors,
     kernel.define = read_define(*define, spec);
     for (const std::string& dim : spec.dims) {
       if (!kernel.define.contains(dim)) continue;
-      define->fail(
-          fmt::format("expected other macros than the sizes, which are set, found \"{}\"", dim));
+      define->fail("expected other macros than the sizes, which are set, found \"{}\"", dim);
     }
   }
   read_source_and_size(map, spec, exprs, kernel);

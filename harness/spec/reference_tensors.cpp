@@ -1,9 +1,6 @@
 #include "spec/reference_tensors.h"
 
-#include <algorithm>
-
-#include <fmt/format.h>
-
+#include "base/find_named.h"
 #include "base/nearest.h"
 
 namespace assay {
@@ -18,25 +15,16 @@ Tensors::Tensors(const std::vector<ArgSpec>& args) {
   }
 }
 
-Tensor* Tensors::find(std::string_view name) {
-  const auto match = std::find_if(tensors_.begin(), tensors_.end(),
-                                  [&](const Tensor& tensor) { return tensor.name == name; });
-  return match == tensors_.end() ? nullptr : &*match;
-}
+Tensor* Tensors::find(std::string_view name) { return find_named(tensors_, name); }
 
-std::vector<std::string> Tensors::names() const {
-  std::vector<std::string> names;
-  for (const Tensor& tensor : tensors_) names.push_back(tensor.name);
-  return names;
-}
+std::vector<std::string> Tensors::names() const { return names_of(tensors_); }
 
 const Tensor& Tensors::read(const YamlNode& node) {
   const std::string& name = node.text("the name of a buffer");
   Tensor* tensor = find(name);
   if (!tensor) fail_unknown(node.where(), "the name of a buffer", name);
   if (!tensor->ready) {
-    node.fail(
-        fmt::format("expected an input or the result of an operation before, found \"{}\"", name));
+    node.fail("expected an input or the result of an operation before, found \"{}\"", name);
   }
   tensor->used = true;
   return *tensor;
@@ -51,11 +39,9 @@ Tensor& Tensors::write(const YamlNode& node, std::size_t rank) {
     tensor = &tensors_.emplace_back(Tensor{name, rank, DType::f32, {}, node.where()});
   }
   if (tensor->role && !is_output(*tensor->role)) {
-    node.fail(fmt::format("expected a buffer with role out, found \"{}\"", name));
+    node.fail("expected a buffer with role out, found \"{}\"", name);
   }
-  if (tensor->written) {
-    node.fail(fmt::format("expected each output once, found \"{}\" again", name));
-  }
+  if (tensor->written) node.fail("expected each output once, found \"{}\" again", name);
   tensor->ready = tensor->written = true;
   return *tensor;
 }
@@ -75,8 +61,7 @@ void Tensors::check_complete(const YamlNode& reference) const {
   }
   for (const Tensor& tensor : tensors_) {
     if (tensor.role && is_output(*tensor.role) && !tensor.written) {
-      reference.fail(
-          fmt::format("expected an operation whose out is \"{}\", found none", tensor.name));
+      reference.fail("expected an operation whose out is \"{}\", found none", tensor.name);
     }
   }
 }
@@ -85,8 +70,7 @@ void Tensors::fail_unknown(const Location& where, std::string_view what,
                            const std::string& name) const {
   std::vector<std::string> known = names();
   std::erase(known, name);
-  throw SpecError(where,
-                  fmt::format("expected {}, found \"{}\"{}", what, name, suggestion(name, known)));
+  throw SpecError(where, "expected {}, found \"{}\"{}", what, name, suggestion(name, known));
 }
 
 }  // namespace assay

@@ -2,9 +2,6 @@
 // throws, and so does a value without its key: neither can be forgotten.
 #include "spec/schema.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -68,7 +65,7 @@ Json object(const MapKeys& keys, const Values& values) {
 Values only(Values values, const MapKeys& keys) {
   std::erase_if(values, [&](const auto& value) {
     const auto has = [&](const std::vector<std::string>& names) {
-      return std::find(names.begin(), names.end(), value.first) != names.end();
+      return std::ranges::find(names, value.first) != names.end();
     };
     return !has(keys.required) && !has(keys.optional);
   });

@@ -78,8 +78,8 @@ void check_text(const std::shared_ptr<const SourceText>& source) {
     const std::size_t length = character_length(text.substr(at));
     if (length == 0) throw SpecError(where, "expected UTF-8 text, found another encoding");
     if (is_control(text[at])) {
-      throw SpecError(where, fmt::format("expected text, found control character 0x{:02x}",
-                                         static_cast<unsigned>(text[at])));
+      throw SpecError(where, "expected text, found control character 0x{:02x}",
+                      static_cast<unsigned>(text[at]));
     }
     where.column += static_cast<int>(length);
     if (text[at] == '\n') where = Location{source, where.line + 1, 1};
@@ -93,9 +93,9 @@ std::shared_ptr<const SourceText> load_source(const std::filesystem::path& path)
   std::error_code missing;  // read_file says so
   if (std::filesystem::is_fifo(path, missing)) {
     throw UsageError(
-        fmt::format("{}: expected a file, found a pipe: it is read more than once, "
-                    "and a kernel's source lies beside it",
-                    path.string()));
+        "{}: expected a file, found a pipe: it is read more than once, and a kernel's source lies "
+        "beside it",
+        path.string());
   }
   std::string text = read_file(path, kMaxBytes);
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);

@@ -35,6 +35,11 @@ struct Location {
 ///                        ^
 struct SpecError : UsageError {
   SpecError(const Location& where, const std::string& message);
+  template <typename Part, typename... Parts>
+  SpecError(const Location& where, fmt::format_string<Part, Parts...> format, Part&& part,
+            Parts&&... parts)
+      : SpecError(where,
+                  fmt::format(format, std::forward<Part>(part), std::forward<Parts>(parts)...)) {}
 };
 
 }  // namespace assay

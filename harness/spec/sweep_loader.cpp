@@ -26,7 +26,7 @@ std::vector<std::string> kernel_names(const std::filesystem::path& directory) {
     if (entry.path().extension() != ".yaml") continue;
     for (std::string& name : twin_names(entry.path())) names.push_back(std::move(name));
   }
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 
@@ -38,7 +38,7 @@ const std::string& read_kernel_name(const YamlNode& node) {
   for (std::size_t begin = 0; begin <= name.size();) {
     const std::size_t end = std::min(name.find('/', begin), name.size());
     if (!is_identifier(std::string_view(name).substr(begin, end - begin))) {
-      node.fail_expected(fmt::format("{} of letters, digits and underscores", kWhat));
+      node.fail_expected("{} of letters, digits and underscores", kWhat);
     }
     begin = end + 1;
   }
@@ -62,8 +62,7 @@ KernelSpec load_named(const YamlNode& node, const std::string& name,
   const std::string advice = std::filesystem::is_directory(directory)
                                  ? suggestion(name, kernel_names(directory))
                                  : "; there is no such folder: --kernels names another";
-  node.fail(fmt::format("expected a kernel in {}, found \"{}\"{}", directory.generic_string(), name,
-                        advice));
+  node.fail("expected a kernel in {}, found \"{}\"{}", directory.generic_string(), name, advice);
 }
 
 std::vector<KernelSpec> load_kernels(const YamlNode& node, const std::filesystem::path& directory) {
@@ -72,9 +71,7 @@ std::vector<KernelSpec> load_kernels(const YamlNode& node, const std::filesystem
     const std::string& name = read_kernel_name(*item);
     const std::filesystem::path last = std::filesystem::path(name).filename();
     const auto same = [&](const KernelSpec& kernel) { return kernel.name == last; };
-    if (std::any_of(kernels.begin(), kernels.end(), same)) {
-      item->fail(fmt::format("duplicate kernel \"{}\"", name));
-    }
+    if (std::ranges::any_of(kernels, same)) item->fail("duplicate kernel \"{}\"", name);
     kernels.push_back(load_named(*item, name, directory));
   }
   return kernels;
@@ -85,7 +82,7 @@ std::vector<KernelSpec> load_kernels(const YamlNode& node, const std::filesystem
 ProblemNames problem_names(const std::vector<KernelSpec>& kernels, const YamlNode& where) {
   ProblemNames names;
   const auto is_dim = [&](const std::string& name) {
-    return std::find(names.dims.begin(), names.dims.end(), name) != names.dims.end();
+    return std::ranges::find(names.dims, name) != names.dims.end();
   };
   for (const KernelSpec& kernel : kernels) {
     for (const std::string& dim : kernel.dims) {
@@ -95,14 +92,11 @@ ProblemNames problem_names(const std::vector<KernelSpec>& kernels, const YamlNod
   for (const KernelSpec& kernel : kernels) {
     for (const auto& [trait, otherwise] : kernel.traits) {
       if (is_dim(trait)) {
-        where.fail(
-            fmt::format("expected kernels that agree, found \"{}\", a trait of {} and a dim "
-                        "of another",
-                        trait, kernel.name));
+        where.fail("expected kernels that agree, found \"{}\", a trait of {} and a dim of another",
+                   trait, kernel.name);
       }
-      const auto known =
-          std::find_if(names.traits.begin(), names.traits.end(),
-                       [&, &name = trait](const auto& each) { return each.first == name; });
+      const auto known = std::ranges::find_if(
+          names.traits, [&, &name = trait](const auto& each) { return each.first == name; });
       if (known == names.traits.end()) {
         names.traits.emplace_back(trait, otherwise);
       } else if (known->second != otherwise) {
@@ -129,16 +123,16 @@ void narrow(const YamlEntry& entry, std::vector<KernelSpec>& kernels) {
     }
   }
   if (owners.empty()) {
-    throw SpecError(entry.where, fmt::format("expected a parameter of a kernel, found \"{}\"{}",
-                                             entry.key, suggestion(entry.key, known_params)));
+    throw SpecError(entry.where, "expected a parameter of a kernel, found \"{}\"{}", entry.key,
+                    suggestion(entry.key, known_params));
   }
   const std::vector<Value> asked = read_values(*entry.value);
   for (std::size_t i = 0; i < asked.size(); ++i) {
     if (!known.contains(asked[i])) {
       const bool listed = entry.value->kind() == YamlNode::Kind::list;
       const YamlNode& at = listed ? *entry.value->list("values")[i] : *entry.value;
-      at.fail(fmt::format("expected a value of {} ({}), found \"{}\"", entry.key,
-                          fmt::join(known_values, ", "), to_text(asked[i])));
+      at.fail("expected a value of {} ({}), found \"{}\"", entry.key, fmt::join(known_values, ", "),
+              to_text(asked[i]));
     }
   }
   const std::set<Value> kept(asked.begin(), asked.end());
@@ -146,8 +140,8 @@ void narrow(const YamlEntry& entry, std::vector<KernelSpec>& kernels) {
     std::erase_if(param->values, [&](const Value& value) { return !kept.contains(value); });
     param->device_values.clear();
     if (param->values.empty()) {
-      entry.value->fail(fmt::format("expected a value of {} that the kernel {} has, found none",
-                                    entry.key, kernel->name));
+      entry.value->fail("expected a value of {} that the kernel {} has, found none", entry.key,
+                        kernel->name);
     }
   }
 }
@@ -166,17 +160,16 @@ void constrain(const YamlNode& node, std::vector<KernelSpec>& kernels) {
     const auto& slots = constraint.expr.slots();
     bool applied = false;
     for (KernelSpec& kernel : kernels) {
-      const bool defines_all = std::all_of(slots.begin(), slots.end(), [&](int slot) {
-        return kernel.symbols.find(all.name(slot)) >= 0;
-      });
+      const bool defines_all = std::ranges::all_of(
+          slots, [&](int slot) { return kernel.symbols.find(all.name(slot)) >= 0; });
       if (!defines_all) continue;
       kernel.constraints.push_back(read_expr(*item, kernel.symbols));
       applied = true;
     }
     if (!applied) {
       item->fail(
-          "expected a constraint over the names of one kernel, found names of several that "
-          "no kernel has together");
+          "expected a constraint over the names of one kernel, found names of several that no "
+          "kernel has together");
     }
   }
 }
@@ -186,7 +179,7 @@ SearchSpec read_search(const YamlNode& node) {
   SearchSpec search;
   if (const YamlNode* strategy = map.find("strategy")) {
     const std::string& name = strategy->one_of("a strategy", kStrategies);
-    const auto at = std::find(kStrategies.begin(), kStrategies.end(), name);
+    const auto at = std::ranges::find(kStrategies, name);
     search.strategy = static_cast<Strategy>(at - kStrategies.begin());
   }
   if (const YamlNode* seed = map.find("seed")) {
@@ -224,7 +217,7 @@ std::vector<std::string> read_counters(const YamlNode& node) {
   for (const YamlPtr& item : node.list(kWhat)) {
     const std::string& word = item->one_of("a counter or a set", allowed);
     for (const CounterRow& row : counters_of(word)) {
-      if (!std::count(names.begin(), names.end(), row.name)) names.emplace_back(row.name);
+      if (!std::ranges::count(names, row.name)) names.emplace_back(row.name);
     }
   }
   return names;
@@ -272,15 +265,18 @@ Expr parse_metric(std::string_view text, const KernelSpec& kernel) {
   for (const int slot : metric.slots()) {
     const std::string& name = symbols.name(slot);
     if (name.starts_with("device.")) {
-      throw ExprError(text.find(name),
-                      fmt::format("expected a name of a configuration, found \"{}\"; a let of the "
-                                  "kernel may read it",
-                                  name));
+      throw ExprError(
+          text.find(name),
+          fmt::format(
+              "expected a name of a configuration, found \"{}\"; a let of the kernel may read it",
+              name));
     }
-    if (kernel.symbols.find(name) >= 0 && std::count(added.begin(), added.end(), name)) {
-      throw ExprError(text.find(name), fmt::format("expected a name with one meaning, found "
-                                                   "\"{}\", which {} has for something else",
-                                                   name, kernel.name));
+    if (kernel.symbols.find(name) >= 0 && std::ranges::count(added, name)) {
+      throw ExprError(
+          text.find(name),
+          fmt::format(
+              "expected a name with one meaning, found \"{}\", which {} has for something else",
+              name, kernel.name));
     }
   }
   return metric;
@@ -313,9 +309,7 @@ Objective read_parts(const std::vector<const YamlNode*>& nodes,
   std::vector<std::string> parts;
   for (const YamlNode* node : nodes) {
     const std::string& part = read_part(*node, kernels);
-    if (std::count(parts.begin(), parts.end(), part)) {
-      node->fail(fmt::format("duplicate objective \"{}\"", part));
-    }
+    if (std::ranges::count(parts, part)) node->fail("duplicate objective \"{}\"", part);
     parts.push_back(part);
   }
   return parse_objective(fmt::format("{}", fmt::join(parts, "; "))).value();
@@ -384,9 +378,7 @@ SweepSpec load_sweep(const std::filesystem::path& path,
   if (const YamlNode* params = map.find("params")) {
     for (const YamlEntry& entry : params->map("a map of parameters")) narrow(entry, sweep.kernels);
   }
-  if (const YamlNode* constraints = map.find("constraints")) {
-    constrain(*constraints, sweep.kernels);
-  }
+  if (const YamlNode* constraints = map.find("constraints")) constrain(*constraints, sweep.kernels);
   return sweep;
 }
 

@@ -39,8 +39,7 @@ std::string twin_name(const fs::path& yaml_path, const std::string& type) {
 /// Refuses a dim, a trait, a parameter or a let of the name `word`, in which it would be replaced.
 void check_word_is_new(const YamlNode& root, const std::string& word) {
   const auto refuse = [&](const Location& where) {
-    throw SpecError(
-        where, fmt::format("expected a new name, found \"{}\", which is a type already", word));
+    throw SpecError(where, "expected a new name, found \"{}\", which is a type already", word);
   };
   for (const char* key : {"traits", "params", "let"}) {
     const YamlNode* const map = root.find(key);
@@ -58,23 +57,21 @@ void check_word_is_new(const YamlNode& root, const std::string& word) {
 
 Types read_types(const YamlNode& node, const YamlNode& root, const fs::path& yaml_path) {
   const auto& entries = node.map("a map of one name to a list of dtypes, such as {T: [bf16, f16]}");
-  if (entries.size() != 1) {
-    node.fail(fmt::format("expected one name, found {}", entries.size()));
-  }
+  if (entries.size() != 1) node.fail("expected one name, found {}", entries.size());
   const auto& [word, where, list] = entries.front();
   YamlNode::scalar(where, word).identifier("the name of a type");
   check_word_is_new(root, word);
   Types types{word, {}};
   for (const YamlPtr& item : list->list("a list of dtypes")) {
     const std::string type(to_text(read_dtype(*item)));
-    if (std::find(types.types.begin(), types.types.end(), type) != types.types.end()) {
-      item->fail(fmt::format("duplicate type {}", type));
+    if (std::ranges::find(types.types, type) != types.types.end()) {
+      item->fail("duplicate type {}", type);
     }
     if (!types.types.empty()) {
       const std::string file = twin_name(yaml_path, type) + ".yaml";
       if (fs::exists(yaml_path.parent_path() / file)) {
-        item->fail(fmt::format("expected a type whose kernel {} has no file of its own, found {}",
-                               twin_name(yaml_path, type), file));
+        item->fail("expected a type whose kernel {} has no file of its own, found {}",
+                   twin_name(yaml_path, type), file);
       }
     }
     types.types.push_back(type);
@@ -88,9 +85,8 @@ Types read_types(const YamlNode& node, const YamlNode& root, const fs::path& yam
   };
   if (is_list) {
     const auto& items = args->list("args");
-    if (std::none_of(items.begin(), items.end(), has_type)) {
-      throw SpecError(where,
-                      fmt::format("expected an argument with `dtype: {}`, found none", word));
+    if (std::ranges::none_of(items, has_type)) {
+      throw SpecError(where, "expected an argument with `dtype: {}`, found none", word);
     }
   }
   return types;

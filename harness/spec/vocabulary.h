@@ -3,12 +3,10 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/dtype.h"
@@ -212,8 +210,7 @@ const auto& row_of(const Rows& rows, std::string_view what, std::string_view nam
   for (const auto& row : rows) {
     if (row.name == name) return row;
   }
-  throw UsageError(
-      fmt::format("no {} {}; there are {}", what, name, fmt::join(names_of(rows), ", ")));
+  throw UsageError("no {} {}; there are {}", what, name, fmt::join(names_of(rows), ", "));
 }
 
 }  // namespace assay

@@ -16,9 +16,8 @@ namespace {
 std::string quote(std::string_view text) {
   constexpr std::size_t kMaxShown = 60;
   std::string shown(text.substr(0, kMaxShown));
-  std::replace_if(
-      shown.begin(), shown.end(),
-      [](char c) { return std::iscntrl(static_cast<unsigned char>(c)); }, ' ');
+  std::ranges::replace_if(
+      shown, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)); }, ' ');
   if (text.size() > kMaxShown) shown += "...";
   return fmt::format("\"{}\"", shown);
 }
@@ -26,8 +25,7 @@ std::string quote(std::string_view text) {
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t'; }
 
 bool all_digits(std::string_view text) {
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 bool is_decimal(std::string_view text) {
@@ -39,7 +37,7 @@ Location location_of(const std::shared_ptr<const SourceText>& source, std::size_
   const std::string_view before = std::string_view(source->text).substr(0, position);
   const std::size_t newline = before.rfind('\n');
   const std::size_t line_begin = newline == std::string_view::npos ? 0 : newline + 1;
-  return {source, static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1,
+  return {source, static_cast<int>(std::ranges::count(before, '\n')) + 1,
           static_cast<int>(position - line_begin) + 1};
 }
 
@@ -58,9 +56,8 @@ bool is_yaml_boolean(std::string_view word) {
   // `yes`, `Yes` and `YES`, but not `yES`.
   const bool is_spelled_so =
       word == lower || word.substr(1) == std::string_view(lower).substr(1) ||
-      std::none_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
-  return is_spelled_so &&
-         std::find(std::begin(kWords), std::end(kWords), lower) != std::end(kWords);
+      std::ranges::none_of(word, [](char c) { return c >= 'a' && c <= 'z'; });
+  return is_spelled_so && std::ranges::find(kWords, lower) != std::end(kWords);
 }
 
 YamlNode YamlNode::scalar(Location where, std::string text) {
@@ -120,7 +117,7 @@ std::string YamlNode::found() const {
 void YamlNode::fail(const std::string& message) const { throw SpecError(where_, message); }
 
 void YamlNode::fail_expected(std::string_view what) const {
-  fail(fmt::format("expected {}, found {}", what, found()));
+  fail("expected {}, found {}", what, found());
 }
 
 const std::string& YamlNode::text(std::string_view what) const {
@@ -130,12 +127,9 @@ const std::string& YamlNode::text(std::string_view what) const {
 
 const std::string& YamlNode::identifier(std::string_view what) const {
   const std::string& name = text(what);
-  if (!is_identifier(name)) {
-    fail_expected(fmt::format("{} of letters, digits and underscores", what));
-  }
+  if (!is_identifier(name)) fail_expected("{} of letters, digits and underscores", what);
   if (is_reserved(name)) {
-    fail(fmt::format("expected {}, found {}, which is reserved in C++ or in expressions", what,
-                     quote(name)));
+    fail("expected {}, found {}, which is reserved in C++ or in expressions", what, quote(name));
   }
   return name;
 }
@@ -145,8 +139,7 @@ bool YamlNode::is_yaml_boolean() const {
 }
 
 void YamlNode::fail_number(std::string_view what) const {
-  fail(fmt::format("expected {}, found {}{}", what, found(),
-                   is_yaml_boolean() ? "; write 1 and 0" : ""));
+  fail("expected {}, found {}{}", what, found(), is_yaml_boolean() ? "; write 1 and 0" : "");
 }
 
 bool YamlNode::looks_integer() const {
@@ -160,7 +153,7 @@ std::int64_t YamlNode::integer(std::string_view what, std::int64_t low, std::int
   std::int64_t value = 0;
   const auto read = std::from_chars(text_.data(), text_.data() + text_.size(), value).ec;
   if (looks_integer() && read == std::errc::result_out_of_range) {
-    fail_expected(fmt::format("{}{} that fits in 64 bits", what, range));
+    fail_expected("{}{} that fits in 64 bits", what, range);
   }
   if (!looks_integer() || read != std::errc() || value < low || value > high) {
     fail_number(fmt::format("{}{}", what, range));
@@ -170,7 +163,7 @@ std::int64_t YamlNode::integer(std::string_view what, std::int64_t low, std::int
 
 bool YamlNode::boolean(std::string_view what) const {
   if (kind_ != Kind::scalar || quoted_ || (text_ != "true" && text_ != "false")) {
-    fail_expected(fmt::format("true or false for {}", what));
+    fail_expected("true or false for {}", what);
   }
   return text_ == "true";
 }
@@ -211,8 +204,8 @@ double YamlNode::decimal(std::string_view digits, std::string_view what) const {
 const std::string& YamlNode::one_of(std::string_view what,
                                     const std::vector<std::string>& allowed) const {
   const std::string& value = text(what);
-  if (std::find(allowed.begin(), allowed.end(), value) == allowed.end()) {
-    fail(fmt::format("expected {} ({}), found {}", what, fmt::join(allowed, ", "), quote(value)));
+  if (std::ranges::find(allowed, value) == allowed.end()) {
+    fail("expected {} ({}), found {}", what, fmt::join(allowed, ", "), quote(value));
   }
   return value;
 }
@@ -234,13 +227,13 @@ YamlMap::YamlMap(const YamlNode& node, std::string_view what,
   known.insert(known.end(), optional.begin(), optional.end());
   for (const YamlEntry& entry :
        node.map(fmt::format("{} (a map with {})", what, fmt::join(known, ", ")))) {
-    if (std::find(known.begin(), known.end(), entry.key) == known.end()) {
-      throw SpecError(entry.where, fmt::format("unknown key {} in {}{}", quote(entry.key), what,
-                                               suggestion(entry.key, known)));
+    if (std::ranges::find(known, entry.key) == known.end()) {
+      throw SpecError(entry.where, "unknown key {} in {}{}", quote(entry.key), what,
+                      suggestion(entry.key, known));
     }
   }
   for (const std::string& key : required) {
-    if (!find(key)) node.fail(fmt::format("expected the key \"{}\" in {}, found none", key, what));
+    if (!find(key)) node.fail("expected the key \"{}\" in {}, found none", key, what);
   }
 }
 

@@ -44,7 +44,17 @@ class YamlNode {
   /// What stands here, as messages name it: `"abc"`, `a list`, `nothing`.
   std::string found() const;
   [[noreturn]] void fail(const std::string& message) const;
+  template <typename Part, typename... Parts>
+  [[noreturn]] void fail(fmt::format_string<Part, Parts...> format, Part&& part,
+                         Parts&&... parts) const {
+    throw SpecError(where_, format, std::forward<Part>(part), std::forward<Parts>(parts)...);
+  }
   [[noreturn]] void fail_expected(std::string_view what) const;
+  template <typename Part, typename... Parts>
+  [[noreturn]] void fail_expected(fmt::format_string<Part, Parts...> format, Part&& part,
+                                  Parts&&... parts) const {
+    fail_expected(fmt::format(format, std::forward<Part>(part), std::forward<Parts>(parts)...));
+  }
 
   /// Any scalar, as written.
   const std::string& text(std::string_view what) const;

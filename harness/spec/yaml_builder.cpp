@@ -65,8 +65,8 @@ std::string mask(std::string text) {
 }
 
 std::string unmask(std::string text) {
-  std::replace(text.begin(), text.end(), kMaskedComma, ',');
-  std::replace(text.begin(), text.end(), kMaskedBang, '!');
+  std::ranges::replace(text, kMaskedComma, ',');
+  std::ranges::replace(text, kMaskedBang, '!');
   return text;
 }
 
@@ -182,17 +182,15 @@ class YamlBuilder : public YAML::EventHandler {
     std::size_t& total = open_.back().node->num_bytes_;
     total += node.num_bytes_;
     if (total > kMaxYamlBytes) {
-      node.fail(fmt::format("expected at most {} bytes with every alias written out, found more",
-                            kMaxYamlBytes));
+      node.fail("expected at most {} bytes with every alias written out, found more",
+                kMaxYamlBytes);
     }
   }
 
   static void check_key(Open& map, const YamlNode& key) {
     const std::string& name = key.text("a name as key");
     const auto [first, added] = map.keys.try_emplace(name, key.where().line);
-    if (!added) {
-      key.fail(fmt::format("duplicate key \"{}\", first given in line {}", name, first->second));
-    }
+    if (!added) key.fail("duplicate key \"{}\", first given in line {}", name, first->second);
   }
 
   std::shared_ptr<const SourceText> source_;
@@ -221,10 +219,9 @@ YamlPtr load_yaml(const std::filesystem::path& path) {
                     fmt::format("nested more than {} levels deep", error.depth()));
   } catch (const YAML::Exception& error) {
     const Location where = location_of(source, error.mark);
-    throw SpecError(where, fmt::format("malformed YAML: {}{}", error.msg,
-                                       has_bare_choice(source->text, where.line)
-                                           ? "; put an expression with ?: in quotes"
-                                           : ""));
+    throw SpecError(
+        where, "malformed YAML: {}{}", error.msg,
+        has_bare_choice(source->text, where.line) ? "; put an expression with ?: in quotes" : "");
   }
 }
 

@@ -1,7 +1,5 @@
 #include "support/derived.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -47,7 +45,7 @@ std::vector<std::int64_t> order_of(const BufferPlan& source, const std::string& 
   }
   std::vector<std::int64_t> order(keys.size());
   std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+  std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
     return keys[static_cast<std::size_t>(a)] < keys[static_cast<std::size_t>(b)];
   });
   return order;
@@ -60,10 +58,9 @@ std::vector<std::int64_t> counts_of(const BufferPlan& plan, const BufferPlan& so
   for (std::int64_t i = 0; i < source.elements(); ++i) {
     const std::int64_t value = load_integer(source.dtype, bytes, i);
     if (value < 0 || value >= plan.elements()) {
-      throw Failure(
-          Status::runtime, "launch",
-          fmt::format("input {}: {} holds {}, but {} has {} elements, for 0 to {}", plan.name,
-                      source.name, value, plan.name, plan.elements(), plan.elements() - 1));
+      throw Failure(Status::runtime, "launch",
+                    "input {}: {} holds {}, but {} has {} elements, for 0 to {}", plan.name,
+                    source.name, value, plan.name, plan.elements(), plan.elements() - 1);
     }
     ++counts[static_cast<std::size_t>(value)];
   }
@@ -73,12 +70,10 @@ std::vector<std::int64_t> counts_of(const BufferPlan& plan, const BufferPlan& so
 std::vector<std::int64_t> inverse_of(const BufferPlan& plan, const BufferPlan& source,
                                      const std::string& bytes) {
   const std::vector<std::int64_t> counts = counts_of(plan, source, bytes);
-  const auto twice =
-      std::find_if(counts.begin(), counts.end(), [](auto count) { return count > 1; });
+  const auto twice = std::ranges::find_if(counts, [](auto count) { return count > 1; });
   if (twice != counts.end()) {
-    throw Failure(Status::runtime, "launch",
-                  fmt::format("input {}: {} is no permutation, it holds {} {} times", plan.name,
-                              source.name, twice - counts.begin(), *twice));
+    throw Failure(Status::runtime, "launch", "input {}: {} is no permutation, it holds {} {} times",
+                  plan.name, source.name, twice - counts.begin(), *twice);
   }
   std::vector<std::int64_t> inverse(counts.size());
   for (std::int64_t i = 0; i < source.elements(); ++i) {
@@ -92,9 +87,8 @@ std::string stored(const BufferPlan& plan, const std::vector<std::int64_t>& valu
   std::string bytes(values.size() * size, '\0');
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!holds(plan.dtype, values[i])) {
-      throw Failure(Status::runtime, "launch",
-                    fmt::format("input {}: {} does not fit in {}, which holds {}", plan.name,
-                                values[i], to_text(plan.dtype), range_text(plan.dtype)));
+      throw Failure(Status::runtime, "launch", "input {}: {} does not fit in {}, which holds {}",
+                    plan.name, values[i], to_text(plan.dtype), range_text(plan.dtype));
     }
     std::memcpy(bytes.data() + i * size, &values[i], size);
   }

@@ -27,7 +27,7 @@ double argument(const BufferPlan& plan, const GeneratorRow& row, const std::stri
   for (const GeneratorRow::Argument& argument : row.arguments) {
     if (argument.name == name && argument.value) return static_cast<double>(*argument.value);
   }
-  throw refused(fmt::format("input {}: {} needs {}, found none", plan.name, row.name, name));
+  throw refused("input {}: {} needs {}, found none", plan.name, row.name, name);
 }
 
 std::string key_of(const Plan& plan, const BufferPlan& buffer) {
@@ -59,16 +59,15 @@ std::string content_of(const BufferPlan& plan) {
       const std::string content(reinterpret_cast<const char*>(choices.numbers.data()),
                                 choices.numbers.size() * sizeof(std::int32_t));
       if (plan.shape[0] == choices.rows && plan.shape[1] == choices.per_row) return content;
-      throw refused(fmt::format("input {} is [{}], but {} has {} rows of {} numbers", plan.name,
-                                fmt::join(plan.shape, ","), plan.file, choices.rows,
-                                choices.per_row));
+      throw refused("input {} is [{}], but {} has {} rows of {} numbers", plan.name,
+                    fmt::join(plan.shape, ","), plan.file, choices.rows, choices.per_row);
     }
     std::string content = read_file(plan.file, bytes);
     if (content.size() == bytes) return content;
-    throw refused(fmt::format("input {} has {} bytes, but {} has {}", plan.name, bytes, plan.file,
-                              content.size()));
+    throw refused("input {} has {} bytes, but {} has {}", plan.name, bytes, plan.file,
+                  content.size());
   } catch (const UsageError& error) {
-    throw refused(fmt::format("input {}: {}", plan.name, error.what()));
+    throw refused("input {}: {}", plan.name, error.what());
   }
 }
 
@@ -120,8 +119,7 @@ FillRecipe fill_recipe(const BufferPlan& plan) {
     case Generator::uniform: {
       const double low = argument(plan, row, "low"), high = argument(plan, row, "high");
       if (low >= high) {
-        throw refused(fmt::format("input {}: uniform needs low < high, found {} and {}", plan.name,
-                                  low, high));
+        throw refused("input {}: uniform needs low < high, found {} and {}", plan.name, low, high);
       }
       return {row.id, low, high};
     }
@@ -129,22 +127,21 @@ FillRecipe fill_recipe(const BufferPlan& plan) {
       const std::int64_t tokens = count("tokens"), top = count("top"), hit = count("hit");
       const std::int64_t experts = count("experts");
       if (top < 1 || top > experts) {
-        throw refused(fmt::format("input {}: routing needs a top of 1 to {} experts, found {}",
-                                  plan.name, experts, top));
+        throw refused("input {}: routing needs a top of 1 to {} experts, found {}", plan.name,
+                      experts, top);
       }
       if (plan.elements() % top != 0 || plan.elements() / top != tokens) {
-        throw refused(fmt::format(
+        throw refused(
             "input {}: routing of {} tokens to {} experts each does not fit a buffer of [{}]",
-            plan.name, tokens, top, fmt::join(plan.shape, ",")));
+            plan.name, tokens, top, fmt::join(plan.shape, ","));
       }
       if (hit != 0 && (hit < top || hit > std::min(experts, plan.elements()))) {
-        throw refused(fmt::format("input {}: routing can hit {} to {} experts, found {}", plan.name,
-                                  top, std::min(experts, plan.elements()), hit));
+        throw refused("input {}: routing can hit {} to {} experts, found {}", plan.name, top,
+                      std::min(experts, plan.elements()), hit);
       }
       const double skew = argument(plan, row, "skew");
       if (skew < 0) {
-        throw refused(
-            fmt::format("input {}: routing needs a skew of 0 or more, found {}", plan.name, skew));
+        throw refused("input {}: routing needs a skew of 0 or more, found {}", plan.name, skew);
       }
       return {row.id, static_cast<double>(experts), static_cast<double>(top),
               static_cast<double>(hit), skew};
@@ -152,18 +149,18 @@ FillRecipe fill_recipe(const BufferPlan& plan) {
     case Generator::distinct: {
       const std::int64_t of = count("of");
       if (of < plan.elements()) {
-        throw refused(fmt::format("input {}: there are no {} distinct numbers of {}", plan.name,
-                                  plan.elements(), of));
+        throw refused("input {}: there are no {} distinct numbers of {}", plan.name,
+                      plan.elements(), of);
       }
       return {row.id, static_cast<double>(of)};
     }
     case Generator::row_starts: {
       const double nonzeros = argument(plan, row, "nonzeros"), skew = argument(plan, row, "skew");
       if (nonzeros < 0 || skew < 0 || plan.elements() < 2) {
-        throw refused(fmt::format(
+        throw refused(
             "input {}: row_starts needs two elements, and no number below 0, found {} nonzeros, a "
             "skew of {} and [{}]",
-            plan.name, nonzeros, skew, fmt::join(plan.shape, ",")));
+            plan.name, nonzeros, skew, fmt::join(plan.shape, ","));
       }
       return {row.id, nonzeros, skew};
     }
@@ -311,9 +308,8 @@ void Inputs::upload(const Input& input, const std::string& bytes) const {
 /// On memory that held something else before, so that what is not written shows.
 void Inputs::fill_twice(Input& input) const {
   const auto fail = [&](const std::string& what) {
-    throw Failure(Status::runtime, "oracle",
-                  fmt::format("the kernel {}, which fills {}, {}", input.kernel->text(),
-                              input.plan.name, what));
+    throw Failure(Status::runtime, "oracle", "the kernel {}, which fills {}, {}",
+                  input.kernel->text(), input.plan.name, what);
   };
   const GuardedBuffer& buffer = input.buffer;
   std::vector<std::uint64_t> hashes;

@@ -162,7 +162,7 @@ CounterSession::CounterSession(const Cupti& cupti, const std::string& chip,
     groups_.push_back(std::move(*alone));
   }
   if (metrics_.empty()) {
-    throw Error(fmt::format("CUPTI has none of these metrics for {}", chip));
+    throw Error("CUPTI has none of these metrics for {}", chip);
   }
 }
 
@@ -260,7 +260,7 @@ std::vector<double> CounterSession::count(const Group& group, CUcontext context,
                 "cuptiProfilerHostEvaluateToGpuValues");
     return values;
   }
-  throw Error(fmt::format("the counters need more than {} passes", kMostPasses));
+  throw Error("the counters need more than {} passes", kMostPasses);
 }
 
 }  // namespace assay

@@ -211,8 +211,8 @@ void Timer::run_graph(const TimedWork& work) const {
   } catch (const Error& error) {
     if (captured == nullptr) static_cast<void>(driver_->cuStreamEndCapture(stream_, &captured));
     const Graph dropped(*driver_, captured);
-    throw Failure(Status::runtime, "graph",
-                  fmt::format("its launches cannot be captured in a graph: {}", error.what()));
+    throw Failure(Status::runtime, "graph", "its launches cannot be captured in a graph: {}",
+                  error.what());
   }
   const Graph graph(*driver_, captured);
   CUgraphExec instance = nullptr;

@@ -57,11 +57,9 @@ void check_sizes(const Location& where, const std::string& entry,
                  const std::vector<std::int64_t>& found) {
   if (expected == found) return;
   const bool may_be_struct = !expected.empty() && expected.size() < found.size();
-  throw SpecError(
-      where,
-      fmt::format("expected arguments of {} bytes, the parameters of {}, found {}{}",
+  throw SpecError(where, "expected arguments of {} bytes, the parameters of {}, found {}{}",
                   fmt::join(expected, ", "), entry, fmt::join(found, ", "),
-                  may_be_struct ? "; a struct takes an argument {name: .., struct: [..]}" : ""));
+                  may_be_struct ? "; a struct takes an argument {name: .., struct: [..]}" : "");
 }
 
 }  // namespace
@@ -82,9 +80,7 @@ void check_launch_arguments(const KernelSpec& kernel, const Config& config,
 void check_reference_arguments(const KernelSpec& kernel, const ReferenceKernelSpec& reference,
                                const std::string& symbol, const std::string& cubin) {
   std::vector<std::int64_t> sizes;
-  for (const auto& names : reference.turns) {
-    sizes.push_back(layout_of(kernel, names.front()).bytes);
-  }
+  for (const auto& names : reference.turns) sizes.push_back(layout_of(kernel, names.front()).bytes);
   if (sizes.empty()) {  // of a fill, which makes no passes
     for (const auto& arg : reference.args) sizes.push_back(layout_of(kernel, arg.name).bytes);
   }
@@ -100,10 +96,8 @@ void check_variables(const KernelSpec& kernel, const Plan& plan, const std::stri
       std::vector<std::string> names;
       for (const Variable& variable : named_variables_of(cubin)) names.push_back(variable.name);
       throw SpecError(
-          arg.where,
-          fmt::format(
-              "expected a __constant__ or __device__ variable of the source, found \"{}\"{}",
-              buffer->symbol, suggestion(buffer->symbol, names)));
+          arg.where, "expected a __constant__ or __device__ variable of the source, found \"{}\"{}",
+          buffer->symbol, suggestion(buffer->symbol, names));
     }
     const std::int64_t bytes = plan.find_buffer(arg.name)->bytes();
     if (bytes > found->bytes) {
@@ -128,8 +122,7 @@ void check_cooperative(const Plan& plan, const std::string& cubin, const DeviceI
       if (!resident || blocks <= std::int64_t{resident->blocks} * device.sm_count) continue;
       throw PlanError(
           fmt::format("the cooperative launch of {} has {} blocks, but only {} are resident at "
-                      "once, which are {} "
-                      "on each of {} SMs by their {}; with {}",
+                      "once, which are {} on each of {} SMs by their {}; with {}",
                       launch.entry, blocks, std::int64_t{resident->blocks} * device.sm_count,
                       resident->blocks, device.sm_count, resident->limit, to_text(plan.config)));
     }

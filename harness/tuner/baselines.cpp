@@ -31,16 +31,15 @@ std::vector<Baselines::KernelBaseline> Baselines::of(
   for (const KernelSpec* kernel : kernels) {
     for (const BaselineSpec& spec : kernel->baseline) {
       std::string identity = identity_of(*kernel, spec, run_.options.include_directories);
-      const auto same =
-          std::find_if(baselines.begin(), baselines.end(),
-                       [&](const KernelBaseline& other) { return other.spec->name == spec.name; });
+      const auto same = std::ranges::find_if(
+          baselines, [&](const KernelBaseline& other) { return other.spec->name == spec.name; });
       if (same == baselines.end()) {
         baselines.push_back({kernel, &spec, std::move(identity)});
       } else if (same->identity != identity) {
         throw UsageError(
-            fmt::format("the baseline {} of {} is not that of {}, which competes with "
-                        "it: give one of them another name",
-                        spec.name, kernel->name, same->kernel->name));
+            "the baseline {} of {} is not that of {}, which competes with it: give one of them "
+            "another name",
+            spec.name, kernel->name, same->kernel->name);
       }
     }
   }
@@ -156,7 +155,7 @@ std::vector<std::string> Baselines::runnable(const std::vector<std::string>& ide
   std::vector<std::string> names;
   for (const std::string& identity : identities) {
     const std::string name = identity.substr(0, identity.find(':'));
-    if (std::find(names_.begin(), names_.end(), name) != names_.end()) names.push_back(name);
+    if (std::ranges::find(names_, name) != names_.end()) names.push_back(name);
   }
   return names;
 }

@@ -1,7 +1,5 @@
 #include "tuner/kernel_version.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <system_error>
 
@@ -28,13 +26,13 @@ void check_given(const IncludeSpec& own, const KernelSpec& kernel,
     const fs::path root = real_folder(other);
     return !root.empty() && is_inside(folder, root);
   };
-  if (holds(kernel.yaml_path.parent_path()) ||
-      std::any_of(include_directories.begin(), include_directories.end(), holds)) {
+  if (holds(kernel.yaml_path.parent_path()) || std::ranges::any_of(include_directories, holds)) {
     return;
   }
-  throw SpecError(own.where, fmt::format("{0} lies outside of the contract's folder; if the kernel "
-                                         "may read what is there, name it: --include {0}",
-                                         folder.string()));
+  throw SpecError(own.where,
+                  "{0} lies outside of the contract's folder; if the kernel may read what is "
+                  "there, name it: --include {0}",
+                  folder.string());
 }
 
 }  // namespace

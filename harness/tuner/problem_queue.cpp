@@ -16,8 +16,8 @@ void ProblemQueue::order(const std::vector<double>& costs) {
   const std::lock_guard lock(mutex_);
   if (ordered_) return;
   ordered_ = true;
-  std::stable_sort(left_.begin(), left_.end(),
-                   [&](std::size_t a, std::size_t b) { return costs[a] < costs[b]; });
+  std::ranges::stable_sort(left_,
+                           [&](std::size_t a, std::size_t b) { return costs[a] < costs[b]; });
 }
 
 void ProblemQueue::reserve(std::size_t problem, std::size_t gpu) {

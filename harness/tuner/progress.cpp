@@ -102,7 +102,7 @@ void ProgressScreen::end(std::size_t line) {
   if (ended.ended) return;
   ended.ended = true;
   ended.text = "done";
-  const bool all = std::all_of(lines_.begin(), lines_.end(), [](const Line& l) { return l.ended; });
+  const bool all = std::ranges::all_of(lines_, [](const Line& l) { return l.ended; });
   if (all) {
     clear();
   } else if (mode_ == Mode::terminal) {

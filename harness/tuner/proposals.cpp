@@ -4,7 +4,6 @@
 
 #include "search/refine.h"
 
-
 namespace assay {
 namespace {
 

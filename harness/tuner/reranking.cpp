@@ -21,7 +21,7 @@ namespace {
 /// Which candidate an entry of a verdict is; the end for a baseline.
 std::vector<Candidate>::iterator candidate_of(const RankEntry& entry,
                                               std::vector<Candidate>& candidates) {
-  return std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+  return std::ranges::find_if(candidates, [&](const Candidate& candidate) {
     return candidate.kernel->name == entry.kernel && to_text(candidate.config) == entry.config;
   });
 }
@@ -39,7 +39,7 @@ void Reranking::time_the_raced_again(const Problem& problem, std::vector<Candida
   const auto by_median = [](const Candidate& a, const Candidate& b) {
     return a.median_ns < b.median_ns;
   };
-  std::sort(correct.begin(), correct.end(), by_median);
+  std::ranges::sort(correct, by_median);
   for (Candidate& candidate : correct) {
     if (!candidate.censored) continue;
     std::optional<double> best_ns;
@@ -79,7 +79,7 @@ RankRecord Reranking::verdict_asked(const Question& question,
     candidates.add(key.kernel, key.toolchain, to_text(key.config));
     asked.protocol = key.protocol;
     asked.toolchain = key.toolchain;
-    if (std::find(kernels.begin(), kernels.end(), candidate.kernel) != kernels.end()) continue;
+    if (std::ranges::find(kernels, candidate.kernel) != kernels.end()) continue;
     kernels.push_back(candidate.kernel);
     asked.kernels.push_back(key.kernel);
   }
@@ -149,7 +149,7 @@ bool Reranking::is_ranked(const Question& question, const RankRecord& asked,
         rank.identity.candidates != asked.identity.candidates) {
       continue;
     }
-    has_won = std::any_of(rank.entries.begin(), rank.entries.end(), [&](const RankEntry& entry) {
+    has_won = std::ranges::any_of(rank.entries, [&](const RankEntry& entry) {
       return entry.winner && candidate_of(entry, failed) != failed.end();
     });
   }
@@ -166,7 +166,7 @@ std::vector<TrialRecord> Reranking::rank(const Question& question, std::vector<C
   if (is_ranked(question, asked, failed)) return {};
   std::vector<Candidate> racing = correct;
   std::erase_if(racing, [&](const Candidate& candidate) {
-    return std::any_of(failed.begin(), failed.end(), [&](const Candidate& each) {
+    return std::ranges::any_of(failed, [&](const Candidate& each) {
       return each.kernel == candidate.kernel && each.config == candidate.config;
     });
   });
@@ -197,11 +197,11 @@ std::vector<TrialRecord> Reranking::rank(const Question& question, std::vector<C
                           run_.device.info().name, to_text(record.objective)));
   }
   if (record.noise && record.noise->margin_ratio() > kMostNoise) {
-    run_.report.warn(fmt::format(
-        "{}: which is best cannot be told: two copies of the same code differ by {:.0f} %, and "
-        "{:.0f} "
-        "% is the most that a verdict bears; run the sweep again on a GPU that does nothing else",
-        to_text(problem), 100 * record.noise->margin_ratio(), 100 * kMostNoise));
+    run_.report.warn(
+        fmt::format("{}: which is best cannot be told: two copies of the same code differ by "
+                    "{:.0f} %, and {:.0f} % is the most that a verdict bears; run the sweep again "
+                    "on a GPU that does nothing else",
+                    to_text(problem), 100 * record.noise->margin_ratio(), 100 * kMostNoise));
   }
   for (const RankEntry& entry : record.entries) {
     if (entry.failure.empty()) continue;
@@ -226,10 +226,9 @@ RankRecord Reranking::time_in_turn(RankRecord asked, std::vector<Candidate> corr
     return run_.device.rerank(requests, baselines, run_.sweep.rerank);
   };
   RerankResult result = rerank();
-  const bool machine_failed =
-      std::any_of(result.candidates.begin(), result.candidates.end(), [](const RerankEntry& entry) {
-        return is_machine_fault(entry.outcome.status, entry.outcome.kind);
-      });
+  const bool machine_failed = std::ranges::any_of(result.candidates, [](const RerankEntry& entry) {
+    return is_machine_fault(entry.outcome.status, entry.outcome.kind);
+  });
   // Such as when the GPU's memory was full for a moment: it says nothing of the configuration.
   if (machine_failed && !run_.is_replay()) {
     const RerankResult first = std::exchange(result, rerank());
@@ -278,8 +277,8 @@ void Reranking::take_wrong(const Wrong& wrong, const Problem& problem,
 std::vector<RankEntry> Reranking::take_refused(const RankRecord& record,
                                                std::vector<Candidate>& correct) {
   std::vector<RankEntry> refused;
-  const bool has_eliminated = std::any_of(record.entries.begin(), record.entries.end(),
-                                          [](const RankEntry& entry) { return entry.eliminated; });
+  const bool has_eliminated =
+      std::ranges::any_of(record.entries, [](const RankEntry& entry) { return entry.eliminated; });
   if (!has_eliminated) return refused;
   for (const RankEntry& entry : record.entries) {
     const auto candidate = candidate_of(entry, correct);
@@ -308,8 +307,8 @@ bool Reranking::correct_times(const RankRecord& record, std::vector<Candidate>& 
     if (candidate != correct.end() && entry.failure.empty()) candidate->median_ns = entry.median_ns;
   }
   const auto num_timed = [&] {
-    return std::count_if(correct.begin(), correct.end(),
-                         [](const Candidate& candidate) { return !candidate.censored; });
+    return std::ranges::count_if(correct,
+                                 [](const Candidate& candidate) { return !candidate.censored; });
   };
   const auto before = num_timed();
   time_the_raced_again(record.problem, correct);
@@ -330,8 +329,8 @@ void Reranking::rank_all_stored(const Question& asked, const std::vector<Candida
     const KernelSpec* kernel = kernel_of_version(trial.kernel);
     if (kernel == nullptr) {
       run_.report.warn(fmt::format(
-          "{} also has trials of {} as it was before it changed or moved: `assay best` cannot "
-          "rank those with this sweep's; name the sweep: `assay best --sweep {}`",
+          "{} also has trials of {} as it was before it changed or moved: `assay best` cannot rank "
+          "those with this sweep's; name the sweep: `assay best --sweep {}`",
           run_.store.path().string(), trial.kernel.name, run_.sweep.name));
       return;
     }
@@ -388,9 +387,9 @@ void Reranking::count_finalists(const Question& asked) {
       continue;
     }
     const KernelSpec* kernel = kernel_of_version(trial.kernel);
-    const bool has_all = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-      return std::any_of(trial.measurements.begin(), trial.measurements.end(),
-                         [&](const Measurement& each) { return each.name == name; });
+    const bool has_all = std::ranges::all_of(names, [&](const std::string& name) {
+      return std::ranges::any_of(trial.measurements,
+                                 [&](const Measurement& each) { return each.name == name; });
     });
     if (kernel == nullptr || has_all) continue;
     check_interrupt();

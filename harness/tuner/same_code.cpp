@@ -24,7 +24,7 @@ bool is_same_code(const KernelSpec& kernel, const Problem& problem, const Device
 
 void keep_one_of_each_code(std::vector<Candidate>& correct, const Problem& problem,
                            const DeviceInfo& device) {
-  std::sort(correct.begin(), correct.end(), [](const Candidate& a, const Candidate& b) {
+  std::ranges::sort(correct, [](const Candidate& a, const Candidate& b) {
     const auto key = [](const Candidate& candidate) {
       return std::tuple(!candidate.same_as.empty(), candidate.censored, candidate.median_ns);
     };

@@ -200,7 +200,7 @@ Screening::InFlight Screening::take_compiled() {
     const auto is_ready = [](const InFlight& item) {
       return item.compiled.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
     };
-    const auto ready = std::find_if(window_.begin(), window_.end(), is_ready);
+    const auto ready = std::ranges::find_if(window_, is_ready);
     run_.progress.set_ahead(
         static_cast<std::size_t>(std::count_if(ready, window_.end(), is_ready)));
     if (ready != window_.end()) {

@@ -10,6 +10,7 @@
 #include "base/cubin_info.h"
 #include "base/dtype.h"
 #include "base/error.h"
+#include "base/find_named.h"
 #include "base/identifier.h"
 #include "compile/source_tree.h"
 #include "spec/cuda_source.h"
@@ -74,9 +75,10 @@ void find_unread(const KernelSpec& kernel, const std::set<std::string>& names,
   }
   if (unread.empty()) return;
   warnings.push_back(warning(
-      first->where, fmt::format("neither a source nor a launch reads {}: whatever the value, the "
-                                "code is the same",
-                                fmt::join(unread, ", "))));
+      first->where,
+      fmt::format(
+          "neither a source nor a launch reads {}: whatever the value, the code is the same",
+          fmt::join(unread, ", "))));
 }
 
 void find_grid_waits(const KernelSpec& kernel, const CudaSource& source,
@@ -84,15 +86,15 @@ void find_grid_waits(const KernelSpec& kernel, const CudaSource& source,
   const bool gets_grid = source.names.contains("this_grid") || source.names.contains("grid_group");
   const auto launches = all_launches(kernel);
   if (!gets_grid || !source.names.contains("sync") ||
-      std::any_of(launches.begin(), launches.end(),
-                  [](const LaunchSpec* launch) { return launch->cooperative; })) {
+      std::ranges::any_of(launches, [](const LaunchSpec* launch) { return launch->cooperative; })) {
     return;
   }
   const Location& where = kernel.launches.front().grid.front().where;
-  warnings.push_back(
-      warning(where, fmt::format("{} waits for all blocks of its grid, which needs `cooperative: "
-                                 "true` in the launch",
-                                 kernel.source_path.filename().string())));
+  warnings.push_back(warning(
+      where,
+      fmt::format(
+          "{} waits for all blocks of its grid, which needs `cooperative: true` in the launch",
+          kernel.source_path.filename().string())));
 }
 
 /// What is passed for a parameter.
@@ -120,8 +122,7 @@ std::vector<Passed> passed_of(const KernelSpec& kernel, const LaunchSpec& launch
       passed.push_back({"", each.scalar.dtype});
       continue;
     }
-    const auto arg = std::find_if(kernel.args.begin(), kernel.args.end(),
-                                  [&](const ArgSpec& one) { return one.name == each.names[0]; });
+    const auto* arg = find_named(kernel.args, each.names[0]);
     passed.push_back(passed_of(*arg));
     if (each.names.size() > 1) passed.back().name.clear();  // one of several buffers
   }
@@ -182,10 +183,9 @@ void find_other_signatures(const KernelSpec& kernel, const CudaSource& source,
   for (const LaunchSpec* launch : all_launches(kernel)) {
     std::string name = launch->entry.substr(0, launch->entry.find('<'));
     if (name.starts_with("::")) name.erase(0, 2);
-    const auto entry = std::find_if(source.kernels.begin(), source.kernels.end(),
-                                    [&](const auto& each) { return each.name == name; });
+    const auto* entry = find_named(source.kernels, name);
     const std::vector<Passed> passed = passed_of(kernel, *launch);
-    if (entry == source.kernels.end() || entry->params.size() != passed.size()) continue;
+    if (entry == nullptr || entry->params.size() != passed.size()) continue;
     find_other_types(*launch, *entry, passed, warnings);
     find_other_order(*launch, *entry, passed, warnings);
   }
@@ -260,7 +260,7 @@ std::vector<std::string> source_warnings(
   } catch (const UsageError&) {
     return {};
   }
-  std::sort(warnings.begin(), warnings.end());
+  std::ranges::sort(warnings);
   warnings.erase(std::unique(warnings.begin(), warnings.end()), warnings.end());
   return warnings;
 }

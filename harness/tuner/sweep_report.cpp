@@ -51,9 +51,7 @@ void SweepReport::add(const TrialRecord& record, bool is_kept) {
 }
 
 void SweepReport::warn(const std::string& warning) {
-  if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) {
-    warnings.push_back(warning);
-  }
+  if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(warning);
 }
 
 }  // namespace assay

@@ -65,18 +65,17 @@ CompileResult compile_own(SweepRun& run, const KernelSpec& kernel,
                       run.options.include_directories, fast_math);
   const CompileResult compiled = run.compile(job);
   if (compiled.kind == "missing_entry") {
-    throw SpecError(
-        reference.entry_where,
-        fmt::format("expected a kernel of {}, found\n{}{}", reference.source.filename().string(),
-                    compiled.log, entries_there(compiled, reference.source)));
+    throw SpecError(reference.entry_where, "expected a kernel of {}, found\n{}{}",
+                    reference.source.filename().string(), compiled.log,
+                    entries_there(compiled, reference.source));
   }
   if (!compiled.ok && is_machine_fault(Status::compile, compiled.kind)) {
-    throw Error(fmt::format("the machine failed the compile of {}: {}", reference.source.string(),
-                            compiled.log));
+    throw Error("the machine failed the compile of {}: {}", reference.source.string(),
+                compiled.log);
   }
   if (!compiled.ok) {
-    throw SpecError(reference.source_where,
-                    fmt::format("expected a source that compiles, found\n{}", compiled.log));
+    throw SpecError(reference.source_where, "expected a source that compiles, found\n{}",
+                    compiled.log);
   }
   check_reference_arguments(kernel, reference, compiled.symbols.at(job.entries.front()),
                             read_file(compiled.cubin_path));

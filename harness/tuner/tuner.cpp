@@ -55,7 +55,7 @@ void Tuner::reserve(ProblemQueue& problems, std::size_t gpu) const {
   const std::vector<Problem>& all = run_.sweep.problems;
   for (const TrialRow& row : run_.store.trials({})) {
     if (row.device.uuid != device().uuid || !row.provenance.empty()) continue;
-    const auto at = std::find(all.begin(), all.end(), row.record.problem);
+    const auto at = std::ranges::find(all, row.record.problem);
     if (at == all.end()) continue;
     problems.reserve(static_cast<std::size_t>(at - all.begin()), gpu);
   }
@@ -101,13 +101,12 @@ void Tuner::check_counters() {
   if (names.empty() || run_.options.compile_only) return;
   const std::vector<std::string> known = run_.device.countable(names);
   for (const std::string& name : names) {
-    if (std::count(known.begin(), known.end(), name) > 0) continue;
+    if (std::ranges::count(known, name) > 0) continue;
     if (!run_.is_replay()) {
-      throw Error(fmt::format("the objective reads {}, which {} does not count", name,
-                              run_.device.info().name));
+      throw Error("the objective reads {}, which {} does not count", name, run_.device.info().name);
     }
-    throw UsageError(fmt::format("the objective reads {}, which no trial {} has", name,
-                                 run_.options.provenance));
+    throw UsageError("the objective reads {}, which no trial {} has", name,
+                     run_.options.provenance);
   }
 }
 
@@ -122,12 +121,10 @@ void Tuner::run_all(ProblemQueue& problems, std::optional<std::size_t> gpu) {
           kernel.name, fmt::join(kernel.arch, ", "), run_.device.info().cc));
       continue;
     }
-    if (std::find(ops.begin(), ops.end(), kernel.op) == ops.end()) ops.push_back(kernel.op);
+    if (std::ranges::find(ops, kernel.op) == ops.end()) ops.push_back(kernel.op);
     kernels.push_back(&kernel);
   }
-  if (kernels.empty()) {
-    throw UsageError(fmt::format("nothing to run: {}", fmt::join(left_out, "; ")));
-  }
+  if (kernels.empty()) throw UsageError("nothing to run: {}", fmt::join(left_out, "; "));
   run_.report.warnings.insert(run_.report.warnings.end(), left_out.begin(), left_out.end());
   count_spaces(kernels);
   if (run_.report.total == 0 && !run_.drawn.empty()) {
@@ -218,13 +215,12 @@ void Tuner::count_space(const KernelSpec& kernel, const Problem& problem, double
   std::size_t valid = static_cast<std::size_t>(size.valid);
   if (!size.whole || size.valid > kMaxConfigs) {
     if (tries_all) {
-      throw UsageError(fmt::format(
+      throw UsageError(
           "kernel {}: expected at most {} configurations to try all of, found {}{} for {}; give "
-          "the "
-          "parameters fewer values, first {}, or the search a budget, such as `search: {{budget: "
-          "{{configs: 1000}}}}`",
+          "the parameters fewer values, first {}, or the search a budget, such as `search: "
+          "{{budget: {{configs: 1000}}}}`",
           kernel.name, kMaxConfigs, size.whole ? "" : "over ", size.valid, to_text(problem),
-          space.widest_param()));
+          space.widest_param());
     }
     const auto asked = static_cast<std::size_t>(
         std::clamp<std::int64_t>(search.budget_configs.value_or(0), kLeastDrawn, kMaxConfigs));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -89,8 +88,8 @@ std::vector<Measured> measured(const Store& store, const KernelSpec& kernel,
   std::vector<Measured> nearest;
   for (auto& [where, all] : by_distance) {
     if (all.timed.empty()) continue;
-    std::stable_sort(all.timed.begin(), all.timed.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::stable_sort(all.timed,
+                             [](const auto& a, const auto& b) { return a.first < b.first; });
     nearest.push_back(std::move(all));
   }
   return nearest;
@@ -268,7 +267,7 @@ std::vector<std::size_t> WarmStart::among_all(const std::vector<Observation>& hi
   const auto sort = [&] {
     best.clear();
     for (const auto& [index, fraction] : looked_at) best.emplace_back(-fraction, index);
-    std::sort(best.begin(), best.end());
+    std::ranges::sort(best);
   };
   // What was ever measured is where the model knows its way. Far from it a large space has points
   // that only seem fast. So random ones make up for too few.
@@ -289,19 +288,17 @@ std::vector<std::size_t> WarmStart::among_all(const std::vector<Observation>& hi
     sort();
   }
 
-  const auto num_pending = static_cast<std::size_t>(
-      std::count_if(history.begin(), history.end(),
-                    [](const Observation& seen) { return seen.is == Observation::Is::pending; }));
+  const auto num_pending = static_cast<std::size_t>(std::ranges::count_if(
+      history, [](const Observation& seen) { return seen.is == Observation::Is::pending; }));
   std::vector<std::size_t> proposed;  // by the model, while it knows little of this problem
   for (const Observation& seen : history) {
-    const bool is_winner =
-        std::find(winners_.begin(), winners_.end(), seen.index) != winners_.end();
+    const bool is_winner = std::ranges::find(winners_, seen.index) != winners_.end();
     if (seen.index < points_.size() && !is_winner) proposed.push_back(seen.index);
   }
   const auto is_apart = [&](std::size_t index) {
     return history.size() - num_pending >= kNumResults ||
-           std::all_of(proposed.begin(), proposed.end(),
-                       [&](std::size_t other) { return are_apart(points_, index, other); });
+           std::ranges::all_of(proposed,
+                               [&](std::size_t other) { return are_apart(points_, index, other); });
   };
   std::vector<std::size_t> chosen, like_others;
   for (const auto& [fraction, index] : best) {

@@ -1,9 +1,6 @@
 #include "worker/baseline.h"
 
-#include <algorithm>
-
-#include <fmt/format.h>
-
+#include "base/find_named.h"
 #include "worker/product_baseline.h"
 #include "worker/sequence_baseline.h"
 
@@ -12,10 +9,7 @@ namespace {
 
 /// Null for cuBLASLt's product, which needs no steps.
 const BaselinePlan* find_steps(const Plan& plan, const std::string& name) {
-  const auto found =
-      std::find_if(plan.baselines.begin(), plan.baselines.end(),
-                   [&](const BaselinePlan& baseline) { return baseline.name == name; });
-  return found == plan.baselines.end() ? nullptr : &*found;
+  return find_named(plan.baselines, name);
 }
 
 void time_product(WorkerState& worker, const TrialRequest& request, const std::string& name,
@@ -62,8 +56,7 @@ Outcome entry_outcome(WorkerState& worker, const Work& work) {
 
 void require_baseline(const Plan& plan, const std::string& name) {
   if (name == kCublasLt || find_steps(plan, name) != nullptr) return;
-  throw UsageError(
-      fmt::format("no baseline {}; there is {}, and what a contract describes", name, kCublasLt));
+  throw UsageError("no baseline {}; there is {}, and what a contract describes", name, kCublasLt);
 }
 
 std::unique_ptr<Baseline> make_baseline(WorkerState& worker, const TrialRequest& request,

@@ -66,11 +66,10 @@ Launcher make_launcher(const Driver& driver, const Plan& plan, const std::filesy
 void refuse_zeros(const Plan& plan, const CheckedOutput& output) {
   const double rms = output.reference->rms;
   if (!plan.absolute_tolerance || rms == 0 || *plan.absolute_tolerance < rms) return;
-  throw Failure(
-      Status::runtime, "oracle",
-      fmt::format("the tolerance accepts zeros for {}, whose root mean square is {:.2g}; state a "
-                  "smaller one than tolerance: {{absolute: {:.2g}}}",
-                  output.buffer.name, rms, *plan.absolute_tolerance));
+  throw Failure(Status::runtime, "oracle",
+                "the tolerance accepts zeros for {}, whose root mean square is {:.2g}; state a "
+                "smaller one than tolerance: {{absolute: {:.2g}}}",
+                output.buffer.name, rms, *plan.absolute_tolerance);
 }
 
 /// A limit that accepts a copy of an input, which needs no kernel, is none. A copy that is as near
@@ -93,11 +92,10 @@ void refuse_copies(WorkerState& worker, const InputMap& inputs, const CheckedOut
         error_across(found) > tolerance.across_limit) {
       continue;
     }
-    throw Failure(
-        Status::runtime, "oracle",
-        fmt::format("the tolerance accepts a copy of {} for {}, which is off by {:.2g}; state one "
-                    "that does not, such as tolerance: {{relative: {:.1g}}}, or other inputs",
-                    name, output.buffer.name, error, error / 4));
+    throw Failure(Status::runtime, "oracle",
+                  "the tolerance accepts a copy of {} for {}, which is off by {:.2g}; state one "
+                  "that does not, such as tolerance: {{relative: {:.1g}}}, or other inputs",
+                  name, output.buffer.name, error, error / 4);
   }
 }
 
@@ -166,10 +164,8 @@ void PreparedTrial::refer() {
     const std::string& name = output.buffer.name;
     const auto found = reference_->outputs.find(name);
     if (found == reference_->outputs.end()) {
-      throw Failure(
-          Status::runtime, "oracle",
-          fmt::format("output {} has no reference, so nothing could say whether it is right",
-                      name));
+      throw Failure(Status::runtime, "oracle",
+                    "output {} has no reference, so nothing could say whether it is right", name);
     }
     const ReferenceOutput& expected = found->second;
     output.reference = &expected;

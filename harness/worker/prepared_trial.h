@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "launch/launcher.h"
-#include "worker/fenced_inputs.h"
 #include "worker/prepared_buffers.h"
 #include "worker/redraw.h"
 #include "worker/worker_state.h"

@@ -52,7 +52,7 @@ bool is_random(const Input& input) {
 
 /// Adds the input behind what it is made of.
 void add_in_order(const std::shared_ptr<Input>& input, std::vector<std::shared_ptr<Input>>& all) {
-  if (std::find(all.begin(), all.end(), input) != all.end()) return;
+  if (std::ranges::find(all, input) != all.end()) return;
   for (const auto& source : input->sources) add_in_order(source, all);
   all.push_back(input);
 }
@@ -109,8 +109,8 @@ void Redraw::sort_inputs(const InputMap& inputs) {
   std::set<const Input*> drawn, listed;
   std::uint64_t list_elements = 0;
   const auto any_source = [](const Input& input, const std::set<const Input*>& of) {
-    return std::any_of(input.sources.begin(), input.sources.end(),
-                       [&](const auto& source) { return of.contains(source.get()); });
+    return std::ranges::any_of(input.sources,
+                               [&](const auto& source) { return of.contains(source.get()); });
   };
   for (const auto& input : all_inputs_) {
     if (!is_random(*input) && !any_source(*input, drawn)) continue;

@@ -94,7 +94,7 @@ std::vector<std::size_t> order_of_round(int round, std::size_t num_contenders) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::mt19937 random(static_cast<unsigned>(round / 2));
   std::shuffle(order.begin(), order.end(), random);
-  if (round % 2 != 0) std::reverse(order.begin(), order.end());
+  if (round % 2 != 0) std::ranges::reverse(order);
   return order;
 }
 
@@ -155,13 +155,13 @@ void Race::eliminate(EntryGroup& group, std::size_t top, double margin_ratio) {
     if (runnable.alive()) others.push_back(&runnable);
   }
   // Entries that must stay count among the `top`, but the A/A duplicate does not.
-  const auto staying = static_cast<std::size_t>(
-      std::count_if(group.begin(), group.end(), [&](const RunnableEntry& runnable) {
+  const auto staying =
+      static_cast<std::size_t>(std::ranges::count_if(group, [&](const RunnableEntry& runnable) {
         return runnable.timed() && (&runnable == best || runnable.stays) &&
                &runnable != &entries_.candidates.back();
       }));
   const std::size_t room = top > staying ? top - staying : 0;
-  std::sort(others.begin(), others.end(), [](const RunnableEntry* a, const RunnableEntry* b) {
+  std::ranges::sort(others, [](const RunnableEntry* a, const RunnableEntry* b) {
     return a->time_ns() < b->time_ns();
   });
   for (std::size_t i = room; i < others.size(); ++i) others[i]->entry->eliminated = true;

@@ -1,6 +1,5 @@
 #include "worker/secret.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,8 +13,8 @@ namespace assay {
 std::uint64_t Secret::operator()() {
   if (num_left_ == 0) {
     if (getentropy(drawn_.data(), sizeof drawn_) != 0) {
-      throw Error(fmt::format("the operating system gives no random numbers: getentropy: {}",
-                              std::strerror(errno)));
+      throw Error("the operating system gives no random numbers: getentropy: {}",
+                  std::strerror(errno));
     }
     num_left_ = drawn_.size();
   }

@@ -90,17 +90,16 @@ std::string check_contract(WorkerState& worker, const TrialRequest& request) {
                   [&](const std::string& output) { return num_accepted[output] <= kMostAccepted; });
   }
   if (audit.num_wrong == 0) {
-    throw Failure(
-        Status::correctness, "vacuous",
-        "the right output is the same for other inputs, zero or a constant, so a check of "
-        "it says nothing");
+    throw Failure(Status::correctness, "vacuous",
+                  "the right output is the same for other inputs, zero or a constant, so a check "
+                  "of it says nothing");
   }
   if (audit.accepted.empty())
     return "zeros, a constant, other inputs' output and shifted ones are refused";
   throw Failure(Status::correctness, "vacuous",
-                fmt::format("the contract's check accepts {}; state a smaller tolerance, or inputs "
-                            "on which the output depends",
-                            fmt::join(audit.accepted, ", ")));
+                "the contract's check accepts {}; state a smaller tolerance, or inputs on which "
+                "the output depends",
+                fmt::join(audit.accepted, ", "));
 }
 
 std::string check_streams(WorkerState& worker, const TrialRequest& request,
@@ -166,7 +165,7 @@ Outcome run_check(WorkerState& worker, const TrialRequest& request, const Verify
   } else if (spec.name == "streams") {
     outcome.message = check_streams(worker, request, spec);
   } else {
-    throw Error(fmt::format("there is no check \"{}\"", spec.name));
+    throw Error("there is no check \"{}\"", spec.name);
   }
   return outcome;
 }

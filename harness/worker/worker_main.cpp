@@ -1,7 +1,6 @@
 #include "worker/worker_main.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -94,7 +93,7 @@ class Server {
     if (verb == "ceilings") return message::encode(runner_->measure_ceilings());
     if (verb == "vitals") return message::encode(runner_->vitals());
     if (verb == "self_test") return message::encode(runner_->self_test());
-    throw Error(fmt::format("the worker does not know the request \"{}\"", verb));
+    throw Error("the worker does not know the request \"{}\"", verb);
   }
 
   json setup(const json& request) {

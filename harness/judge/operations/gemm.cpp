@@ -1,6 +1,5 @@
 #include "judge/operations/gemm.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -28,8 +27,8 @@ class Gemm : public Operation {
     const Operand& b = call.operand("b");
     const Operand& out = call.operand("out");
     if (out.dtype != DType::f32 && out.dtype != a.dtype) {
-      throw oracle_failure(fmt::format("gemm: a product of {} cannot be rounded to {}",
-                                       to_text(a.dtype), to_text(out.dtype)));
+      throw oracle_failure("gemm: a product of {} cannot be rounded to {}", to_text(a.dtype),
+                           to_text(out.dtype));
     }
     enqueue(gemm, a, b, out, engine);
     const CUdeviceptr terms = call.terms_of("out");
@@ -110,14 +109,14 @@ GemmShape gemm_shape(const OperationCall& call) {
   gemm.dtype = a.dtype;
   if (b.shape.at(stacked + (gemm.transpose_b ? 1 : 0)) != gemm.k ||
       (stacked == 1 && b.shape[0] != gemm.batch)) {
-    throw oracle_failure(fmt::format("gemm: a [{}] and b [{}] do not fit", fmt::join(a.shape, ","),
-                                     fmt::join(b.shape, ",")));
+    throw oracle_failure("gemm: a [{}] and b [{}] do not fit", fmt::join(a.shape, ","),
+                         fmt::join(b.shape, ","));
   }
   const auto out = call.operands.find("out");
   if (out != call.operands.end() && out->second.shape != gemm.out(rank)) {
-    throw oracle_failure(fmt::format(
-        "gemm: out is [{}], but the product of a [{}] and b [{}] is not",
-        fmt::join(out->second.shape, ","), fmt::join(a.shape, ","), fmt::join(b.shape, ",")));
+    throw oracle_failure("gemm: out is [{}], but the product of a [{}] and b [{}] is not",
+                         fmt::join(out->second.shape, ","), fmt::join(a.shape, ","),
+                         fmt::join(b.shape, ","));
   }
   if (std::max({gemm.m, gemm.n, gemm.k, gemm.batch}) > std::numeric_limits<int>::max()) {
     throw oracle_failure("gemm: a dimension is larger than 2147483647");

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "judge/operations/gemm.h"
@@ -48,12 +47,12 @@ class GroupedGemm : public Operation {
     const std::int64_t k = a.shape.at(1), n = b.shape.at(transpose_b ? 1 : 2);
     const std::int64_t num_groups = b.shape.at(0), num_starts = call.operand("starts").elements();
     if (b.shape.at(transpose_b ? 2 : 1) != k) {
-      throw oracle_failure(fmt::format("grouped_gemm: a [{}] and b [{}] do not fit",
-                                       fmt::join(a.shape, ","), fmt::join(b.shape, ",")));
+      throw oracle_failure("grouped_gemm: a [{}] and b [{}] do not fit", fmt::join(a.shape, ","),
+                           fmt::join(b.shape, ","));
     }
     if (num_starts != num_groups + 1) {
-      throw oracle_failure(fmt::format("grouped_gemm: {} groups need {} starts, found {}",
-                                       num_groups, num_groups + 1, num_starts));
+      throw oracle_failure("grouped_gemm: {} groups need {} starts, found {}", num_groups,
+                           num_groups + 1, num_starts);
     }
     return {{{a.shape.at(0), n}, sum_of_products(k, a.dtype)}};
   }
@@ -109,9 +108,8 @@ std::vector<OperationCall> products_of_groups(const OperationCall& call, Operati
   for (std::size_t group = 0; group + 1 < first.size(); ++group) {
     const bool ends = group + 2 < first.size() || first[group + 1] == num_rows;
     if (!(first[0] == 0 && first[group] <= first[group + 1] && ends)) {
-      throw oracle_failure(
-          fmt::format("grouped_gemm: starts must rise from 0 to the {} rows of a, found {}",
-                      num_rows, fmt::join(first, ", ")));
+      throw oracle_failure("grouped_gemm: starts must rise from 0 to the {} rows of a, found {}",
+                           num_rows, fmt::join(first, ", "));
     }
     if (first[group] == first[group + 1]) continue;
     products.push_back(product(call, static_cast<std::int64_t>(group),

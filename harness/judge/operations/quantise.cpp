@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "judge/operation.h"
@@ -40,10 +39,10 @@ class Quantise : public Operation {
     const std::int64_t inner = places.transpose ? blocks.down : blocks.across;
     if (element_count(scales) != blocks.batch * outer * places.width || places.width < inner) {
       throw oracle_failure(
-          fmt::format("quantise: x [{}] has {} x {} blocks, so scales must have {} rows of {} or "
-                      "more for each matrix, but is [{}]",
-                      fmt::join(call.operand("x").shape, ","), blocks.down, blocks.across, outer,
-                      inner, fmt::join(scales, ",")));
+          "quantise: x [{}] has {} x {} blocks, so scales must have {} rows of {} or more for each "
+          "matrix, but is [{}]",
+          fmt::join(call.operand("x").shape, ","), blocks.down, blocks.across, outer, inner,
+          fmt::join(scales, ","));
     }
     return {{call.operand("x").shape, of_functions()}, {scales, of_functions()}};
   }

@@ -47,7 +47,7 @@ Side side_of(const OperationCall& call, const std::string& name) {
   blocks.block_rows = single ? blocks.rows : number(name + "_block_rows");
   blocks.block_columns = single ? blocks.columns : number("block_columns");
   if (blocks.block_rows < 1 || blocks.block_columns < 1) {
-    throw oracle_failure(fmt::format("scaled_gemm: blocks of {} need a row and a column", name));
+    throw oracle_failure("scaled_gemm: blocks of {} need a row and a column", name);
   }
   blocks.down = (blocks.rows + blocks.block_rows - 1) / blocks.block_rows;
   blocks.across = (blocks.columns + blocks.block_columns - 1) / blocks.block_columns;
@@ -57,11 +57,11 @@ Side side_of(const OperationCall& call, const std::string& name) {
   const bool fits =
       scales.elements() == blocks.batch * outer * side.places.width && side.places.width >= inner;
   if (!fits) {
-    throw oracle_failure(fmt::format(
+    throw oracle_failure(
         "scaled_gemm: {} [{}] has {} x {} blocks of {} x {}, so {}_scales must have {} rows of {} "
         "or more for each matrix, but is [{}]",
         name, fmt::join(shape, ","), blocks.down, blocks.across, blocks.block_rows,
-        blocks.block_columns, name, outer, inner, fmt::join(scales.shape, ",")));
+        blocks.block_columns, name, outer, inner, fmt::join(scales.shape, ","));
   }
   return side;
 }

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cmath>
@@ -16,9 +15,9 @@ class ScatterAdd : public Operation {
     const Operand& index = call.operand("index");
     const std::vector<std::int64_t>& out = call.declared("out");
     if (index.elements() != x.shape.at(0) || out.at(1) != x.shape.at(1)) {
-      throw oracle_failure(fmt::format("scatter_add: x [{}], index [{}] and out [{}] do not fit",
-                                       fmt::join(x.shape, ","), fmt::join(index.shape, ","),
-                                       fmt::join(out, ",")));
+      throw oracle_failure("scatter_add: x [{}], index [{}] and out [{}] do not fit",
+                           fmt::join(x.shape, ","), fmt::join(index.shape, ","),
+                           fmt::join(out, ","));
     }
     return {{out, sum_of_terms(x.shape.at(0))}};
   }

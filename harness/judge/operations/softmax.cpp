@@ -27,7 +27,7 @@ class Softmax : public Operation {
     const Operand& x = call.operand("x");
     const std::int64_t columns = x.shape.back(), column = index % columns;
     const std::vector<double> row = read(x, index - column, 1, columns);
-    const double largest = *std::max_element(row.begin(), row.end());
+    const double largest = *std::ranges::max_element(row);
     double sum = 0;
     for (const double value : row) sum += std::exp(value - largest);
     const double value = std::exp(row[static_cast<std::size_t>(column)] - largest) / sum;

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "judge/host_products.h"
@@ -16,9 +14,8 @@ class Spmv : public Operation {
     const std::int64_t columns = call.operand("columns").elements();
     const std::int64_t values = call.operand("values").elements();
     if (columns != values || starts < 2) {
-      throw oracle_failure(
-          fmt::format("spmv: {} columns and {} values, in rows with {} starts, do not fit", columns,
-                      values, starts));
+      throw oracle_failure("spmv: {} columns and {} values, in rows with {} starts, do not fit",
+                           columns, values, starts);
     }
     // The limit is of the rms of all rows, so it is their mean length that counts.
     const std::int64_t rows = starts - 1;

@@ -1,8 +1,9 @@
-#include "judge/bad_elements.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
+
+#include "judge/check.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "judge/operations/gemm.h"
 #include "judge/reference.h"
-#include "judge/spot_check.h"
 
 namespace assay {
 namespace {

@@ -11,7 +11,7 @@
 #include "pack/kernel_json.h"
 #include "space/plan.h"
 #include "space/space.h"
-#include "spec/default_config.h"
+#include "spec/kernel_spec.h"
 #include "spec/twins.h"
 #include "temp_folder.h"
 

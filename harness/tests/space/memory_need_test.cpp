@@ -1,6 +1,7 @@
-#include "space/memory_need.h"
 
 #include <gtest/gtest.h>
+
+#include "space/plan.h"
 
 namespace assay {
 namespace {

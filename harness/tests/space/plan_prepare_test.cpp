@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 
 #include "space/launched.h"
-#include "space/memory_need.h"
 #include "space/plan.h"
 #include "temp_folder.h"
 
