@@ -58,4 +58,11 @@ class Board {
 std::string code_of(const KernelSpec& kernel, const Target& target, Compiler& compiler,
                     const std::vector<std::filesystem::path>& include);
 
+/// The contract of what was handed in for the op of `op_path`: a contract or the `.cu` beside it, a
+/// folder with one contract, or JSON in the shape of flashinfer-bench's Solution, which is unpacked
+/// into `work`. Throws UsageError.
+std::filesystem::path contract_of(const std::filesystem::path& given,
+                                  const std::filesystem::path& op_path,
+                                  const std::filesystem::path& work);
+
 }  // namespace assay

@@ -130,8 +130,8 @@ Completion Command::completion(const std::vector<std::string>& before,
       continue;
     }
     const std::vector<Command> verbs = command.commands();
-    const auto verb = std::find_if(verbs.begin(), verbs.end(),
-                                   [&](const Command& each) { return each.name() == word; });
+    const auto verb =
+        std::ranges::find_if(verbs, [&](const Command& each) { return each.name() == word; });
     if (verb == verbs.end()) ++num_arguments;
     if (verb != verbs.end()) command = *verb;
   }
@@ -185,7 +185,7 @@ Verb CommandLine::parse(int argc, char** argv) {
       throw UsageError(fmt::format("{} needs one of {}", command.name(), fmt::join(verbs, ", ")));
     }
     if (i == words.size() || words[i].starts_with('-')) break;
-    const auto at = std::find(verbs.begin(), verbs.end(), words[i]);
+    const auto at = std::ranges::find(verbs, words[i]);
     if (at == verbs.end()) {
       throw UsageError(fmt::format("unknown verb \"{}\"{}", words[i], suggestion(words[i], verbs)));
     }
@@ -199,7 +199,7 @@ Verb CommandLine::parse(int argc, char** argv) {
     const std::vector<std::string> known = command.long_options();
     for (auto word = words.rbegin(); word != words.rend(); ++word) {
       const std::string option = word->substr(0, word->find('='));
-      if (!option.starts_with("--") || std::count(known.begin(), known.end(), option) > 0) continue;
+      if (!option.starts_with("--") || std::ranges::count(known, option) > 0) continue;
       const std::string near = nearest(option, known);
       throw UsageError(fmt::format("{} knows no option {}{}; --help says more", command.name(),
                                    option, near.empty() ? "" : "; did you mean " + near + "?"));

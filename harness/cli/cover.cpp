@@ -14,7 +14,6 @@
 #include "base/device_info.h"
 #include "base/error.h"
 #include "base/terminal.h"
-#include "cli/cross_times.h"
 #include "cli/export_pack.h"
 #include "cli/results.h"
 #include "cli/verbs.h"
@@ -212,10 +211,7 @@ int run_cover(const CoverOptions& options) {
     const std::string written = export_pack(crossed, store, options.archs, options.output);
     options.json ? print_err("{}", written) : print_out("{}", written);
   }
-  return std::all_of(covered.begin(), covered.end(),
-                     [](const CoveredTable& each) { return each.is_covered; })
-             ? kExitDone
-             : kExitNo;
+  return std::ranges::all_of(covered, &CoveredTable::is_covered) ? kExitDone : kExitNo;
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ std::vector<Sampled> sample_of(const KernelSpec& narrowed, const std::vector<Pro
       const auto problem = problem_for(config, kernel, problems[i], device);
       if (!problem) continue;
       const Sampled sampled{config, *problem};
-      if (std::find(sample.begin(), sample.end(), sampled) == sample.end()) {
+      if (std::ranges::find(sample, sampled) == sample.end()) {
         sample.push_back(sampled);
       }
     }

@@ -16,7 +16,6 @@
 #include "base/interrupt.h"
 #include "base/terminal.h"
 #include "cli/contracts.h"
-#include "cli/cross_times.h"
 #include "cli/export_pack.h"
 #include "cli/results.h"
 #include "cli/verbs.h"
@@ -103,7 +102,7 @@ std::vector<TrialRow> load_trials(const ExportOptions& options, const Store& sto
     // Another process may have forgotten it meanwhile.
     if (std::optional<TrialRow> trial = store.trial(row.id)) trials.push_back(*std::move(trial));
   }
-  std::stable_sort(trials.begin(), trials.end(), [](const TrialRow& a, const TrialRow& b) {
+  std::ranges::stable_sort(trials, [](const TrialRow& a, const TrialRow& b) {
     return a.provenance.empty() && !b.provenance.empty();
   });
   return trials;

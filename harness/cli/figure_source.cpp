@@ -54,9 +54,8 @@ std::vector<CodeFinding> findings_of(const Code& code) {
 /// Which ceiling is nearest. Those of a GPU are known where `doctor` or a sweep measured them; else
 /// a trial has the least time that they allowed.
 void add_ceilings(Figures& figures, const TrialRow& row, const Plan& plan) {
-  const auto protocol =
-      std::find_if(protocols().begin(), protocols().end(),
-                   [&](const ProtocolRow& each) { return each.name == row.record.protocol.name; });
+  const auto protocol = std::ranges::find_if(
+      protocols(), [&](const ProtocolRow& each) { return each.name == row.record.protocol.name; });
   const Preparation preparation = protocol == protocols().end() ? Preparation::cold : protocol->id;
   figures.from_l2 = preparation == Preparation::hot;
   const auto ceilings = load_ceilings(row.device);
@@ -108,12 +107,11 @@ std::vector<std::future<CompileResult>> FigureSource::begin_code(const TrialRow&
                                       trial.toolchain.arch, include)));
     return begun;
   }
-  const auto spec = std::find_if(kernel.baseline.begin(), kernel.baseline.end(),
-                                 [&](const BaselineSpec& each) { return each.name == baseline; });
-  const bool is_ours =
-      spec != kernel.baseline.end() && !spec->steps.empty() &&
-      std::all_of(spec->steps.begin(), spec->steps.end(),
-                  [](const ReferenceSpec& step) { return step.kernel.has_value(); });
+  const auto spec = std::ranges::find(kernel.baseline, baseline, &BaselineSpec::name);
+  const bool is_ours = spec != kernel.baseline.end() && !spec->steps.empty() &&
+                       std::ranges::all_of(spec->steps, [](const ReferenceSpec& step) {
+                         return step.kernel.has_value();
+                       });
   if (!is_ours) throw UsageError("it is a library's, which does not show it");
   for (const ReferenceSpec& step : spec->steps) {
     begun.push_back(

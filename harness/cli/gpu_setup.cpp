@@ -60,8 +60,8 @@ constexpr double kSameClockRatio = 0.05;
 
 fs::path file_of(const DeviceInfo& device) {
   std::string name = (device.uuid.empty() ? device.slug() : device.uuid) + '-' + device.driver;
-  std::replace_if(
-      name.begin(), name.end(),
+  std::ranges::replace_if(
+      name,
       [](char c) {
         return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '.';
       },

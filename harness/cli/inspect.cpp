@@ -73,7 +73,7 @@ Subject inspect_config(const InspectOptions& options, const std::string& name, c
           fmt::format("{} {}", name, to_text(config)), options.sass);
     } catch (const UsageError& error) {
       const std::vector<std::string>& archs = kernel.arch;
-      if (std::find(archs.begin(), archs.end(), arch) != archs.end()) throw;
+      if (std::ranges::find(archs, arch) != archs.end()) throw;
       throw UsageError(fmt::format("{}\n{} is written for {}, and --arch is {}", error.what(), name,
                                    fmt::join(archs, ", "), arch));
     }
@@ -128,7 +128,7 @@ Subject find_subject(const InspectOptions& options, const std::string& target) {
   constexpr std::array<std::string_view, 4> kExtensions{".cu", ".ptx", ".cubin", ".sass"};
   if (const auto id = trial_number(target)) return inspect_trial(options, *id);
   const std::string extension = fs::path(target).extension().string();
-  if (std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end()) {
+  if (std::ranges::find(kExtensions, extension) != kExtensions.end()) {
     return inspect_file(options, target);
   }
   if (const auto named = named_config(target)) {

@@ -19,15 +19,12 @@
 #include "cli/figure_source.h"
 #include "cli/include_path.h"
 #include "cli/results.h"
-#include "cli/submission.h"
 #include "cli/sweep_target.h"
 #include "cli/verbs.h"
 #include "compile/nvrtc_compiler.h"
 #include "device/gpu_device.h"
 #include "report/entry_json.h"
 #include "report/judged_kernel.h"
-#include "report/judged_trace.h"
-#include "report/standing.h"
 #include "report/tuned_table.h"
 #include "spec/op_file.h"
 #include "spec/problems.h"
@@ -117,7 +114,7 @@ std::vector<JudgedProblem> problems_of(const KernelSpec& kernel, const std::stri
       problems.push_back({problem, ++number});
     }
   }
-  std::stable_sort(problems.begin(), problems.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(problems, [](const auto& a, const auto& b) {
     return size_of(a.problem) < size_of(b.problem);
   });
   return problems;
@@ -196,7 +193,7 @@ class Judge {
     filter.kernel = kernel.name;
     filter.status = to_text(Status::correct);
     const std::vector<TrialRow> trials = store.results(filter).trials;
-    judged.is_known = std::any_of(trials.begin(), trials.end(), [&](const TrialRow& row) {
+    judged.is_known = std::ranges::any_of(trials, [&](const TrialRow& row) {
       return row.device == target_.device->info() &&
              row.record.toolchain.nvrtc == compiler_.nvrtc_version();
     });

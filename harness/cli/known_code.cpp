@@ -50,8 +50,7 @@ class TemporaryFile {
 
 std::optional<std::int64_t> trial_number(const std::string& target) {
   if (target.empty() || target.size() >= 19 ||
-      !std::all_of(target.begin(), target.end(),
-                   [](unsigned char c) { return std::isdigit(c) != 0; })) {
+      !std::ranges::all_of(target, [](unsigned char c) { return std::isdigit(c) != 0; })) {
     return std::nullopt;
   }
   return std::stoll(target);
@@ -99,12 +98,10 @@ const KnownKernel& KnownKernels::find(const std::string& name, const std::string
 Config complete(const KernelSpec& kernel, const Config& given) {
   Config config;
   for (const ParamSpec& param : kernel.params) {
-    const auto value = std::find_if(given.begin(), given.end(),
-                                    [&](const auto& entry) { return entry.first == param.name; });
+    const auto value = std::ranges::find(given, param.name, &Config::value_type::first);
     if (value != given.end()) {
       // A number that is not in the list can be looked at; a word has no meaning then.
-      const bool is_listed =
-          std::find(param.values.begin(), param.values.end(), value->second) != param.values.end();
+      const bool is_listed = std::ranges::find(param.values, value->second) != param.values.end();
       if (!is_listed && std::holds_alternative<std::string>(value->second)) {
         std::string allowed;
         for (const Value& of : param.values) allowed += (allowed.empty() ? "" : ", ") + to_text(of);
@@ -122,9 +119,8 @@ Config complete(const KernelSpec& kernel, const Config& given) {
     }
   }
   for (const auto& [name, value] : given) {
-    const bool is_known =
-        std::any_of(kernel.params.begin(), kernel.params.end(),
-                    [&, &of = name](const ParamSpec& param) { return param.name == of; });
+    const bool is_known = std::ranges::any_of(
+        kernel.params, [&, &of = name](const ParamSpec& param) { return param.name == of; });
     if (!is_known) throw UsageError(fmt::format("{} has no parameter {}", kernel.name, name));
   }
   return config;

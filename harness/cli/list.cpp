@@ -53,7 +53,7 @@ std::vector<fs::path> yaml_files(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
@@ -75,11 +75,11 @@ std::vector<fs::path> files_of_ops(const std::vector<std::string>& ops, const fs
     if (file.extension() != ".yaml" || file.parent_path().filename() == "ops") continue;
     const std::vector<std::string> own = twin_ops(file);
     const auto is_asked = [&](const std::string& op) {
-      return std::find(ops.begin(), ops.end(), op) != ops.end();
+      return std::ranges::find(ops, op) != ops.end();
     };
-    if (std::any_of(own.begin(), own.end(), is_asked)) files.push_back(file);
+    if (std::ranges::any_of(own, is_asked)) files.push_back(file);
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
@@ -290,7 +290,7 @@ int run_list(const ListOptions& options) {
       const std::uint64_t most_steps = single ? kMaxCountedSteps : kMostListedSteps;
       if (is_kernel_file(file)) {
         for (const KernelSpec& kernel : load_twins(file)) {
-          if (!ops.empty() && std::find(ops.begin(), ops.end(), kernel.op) == ops.end()) continue;
+          if (!ops.empty() && std::ranges::find(ops, kernel.op) == ops.end()) continue;
           if (single) warn_of_names(kernel, options);
           std::uint64_t steps_left = most_steps;
           kernels.push_back(kernel_row(kernel, {kernel.smoke}, device, steps_left));

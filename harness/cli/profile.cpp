@@ -73,14 +73,14 @@ ProfiledSubject subject_of_config(const ProfileOptions& options, const NamedConf
   Config config = complete(kernel, named.config);
   Problem problem = kernel.smoke;
   for (const auto& [name, value] : parse_problem(options.problem)) {
-    const auto entry = std::find_if(problem.begin(), problem.end(),
-                                    [&, &of = name](const auto& each) { return each.first == of; });
+    const auto entry = std::ranges::find_if(
+        problem, [&, &of = name](const auto& each) { return each.first == of; });
     if (entry == problem.end()) {
       throw UsageError(fmt::format("--problem: {} has no dimension or trait \"{}\"; it has {}",
                                    named.kernel, name, to_text(problem)));
     }
     const auto& dims = kernel.dims;
-    if (std::find(dims.begin(), dims.end(), name) != dims.end()) check_size(name, value);
+    if (std::ranges::find(dims, name) != dims.end()) check_size(name, value);
     entry->second = value;
   }
   return {std::move(kernel), std::move(problem), std::move(config), "cold", folder};
@@ -127,9 +127,7 @@ void print_counted(const ProfileOptions& options, const ProfiledSubject& subject
   }
   Table table({"counter", ">value", "what it counts"});
   for (const CounterRow& counter : rows_of(options)) {
-    const auto found = std::find_if(counted.begin(), counted.end(), [&](const Measurement& each) {
-      return each.name == counter.name;
-    });
+    const auto found = std::ranges::find(counted, counter.name, &Measurement::name);
     table.add_row({std::string(counter.name),
                    found == counted.end() ? "not on this GPU" : measurement_text(*found),
                    std::string(counter.meaning)});

@@ -185,7 +185,7 @@ std::vector<std::string> run_files(const std::vector<std::string>& paths) {
     if (found.empty()) {
       throw UsageError(path + " has no database (.db) and no recording (.jsonl, .jsonl.gz)");
     }
-    std::sort(found.begin(), found.end());
+    std::ranges::sort(found);
     files.insert(files.end(), found.begin(), found.end());
   }
   return files;

@@ -66,7 +66,7 @@ void print_searches(const std::vector<SearchReport>& searches, const Terminal& t
 
 /// `word` as a shell reads it as one.
 std::string shell_word(const std::string& word) {
-  const bool is_plain = std::all_of(word.begin(), word.end(), [](char c) {
+  const bool is_plain = std::ranges::all_of(word, [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
            std::string_view("_-+=,./:@%").find(c) != std::string_view::npos;
   });
@@ -97,7 +97,7 @@ std::vector<TunedTable> winners(const SweepSummary& summary, const Store& store)
   const auto is_other = [&](const auto& row) {
     const std::vector<Problem>& asked = summary.sweep.problems;
     return row.provenance != summary.provenance || row.device.uuid != summary.device.uuid ||
-           std::find(asked.begin(), asked.end(), row.record.problem) == asked.end();
+           std::ranges::find(asked, row.record.problem) == asked.end();
   };
   std::erase_if(results.ranks, is_other);
   std::erase_if(results.trials, is_other);

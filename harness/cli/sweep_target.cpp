@@ -110,7 +110,7 @@ std::vector<int> parse_device_list(const std::string& text) {
           "emulate or replay:FILE, found \"" +
           text + "\"");
     }
-    if (std::find(indices.begin(), indices.end(), index) != indices.end()) {
+    if (std::ranges::find(indices, index) != indices.end()) {
       throw UsageError(fmt::format("--device {}: GPU {} is named twice", text, index));
     }
     indices.push_back(index);
@@ -189,7 +189,7 @@ std::vector<fs::path> find_recordings(const fs::path& project) {
     const std::string name = entry.path().filename().string();
     if (name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")) found.push_back(entry.path());
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   return found;
 }
 
@@ -202,8 +202,7 @@ std::vector<fs::path> recordings_of(const fs::path& project, const std::string& 
     for (LineReader lines(file); lines.next();) ++num_lines;
     found.emplace_back(num_lines, file);
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<fs::path> files;
   for (auto& [num_lines, file] : found) files.push_back(std::move(file));
   return files;
@@ -228,13 +227,12 @@ Recorded compare_with(const KernelSpec& kernel, const Recording& recording,
 void choose_problems(const std::string& text, SweepSpec& sweep) {
   const Problem asked = parse_problem(text);
   const auto value_of = [](const Problem& problem, const std::string& dim) {
-    const auto at = std::find_if(problem.begin(), problem.end(),
-                                 [&](const auto& entry) { return entry.first == dim; });
+    const auto at = std::ranges::find(problem, dim, &Problem::value_type::first);
     return at == problem.end() ? std::optional<Number>() : at->second;
   };
   const auto is_dim = [&](const std::string& name) {
-    return std::any_of(sweep.kernels.begin(), sweep.kernels.end(), [&](const KernelSpec& kernel) {
-      return std::find(kernel.dims.begin(), kernel.dims.end(), name) != kernel.dims.end();
+    return std::ranges::any_of(sweep.kernels, [&](const KernelSpec& kernel) {
+      return std::ranges::find(kernel.dims, name) != kernel.dims.end();
     });
   };
   const Problem& pattern = sweep.problems.front();
@@ -247,7 +245,7 @@ void choose_problems(const std::string& text, SweepSpec& sweep) {
   }
   std::vector<Problem> kept;
   for (const Problem& problem : sweep.problems) {
-    if (std::all_of(asked.begin(), asked.end(), [&](const auto& entry) {
+    if (std::ranges::all_of(asked, [&](const auto& entry) {
           return value_of(problem, entry.first) == entry.second;
         })) {
       kept.push_back(problem);
@@ -280,14 +278,14 @@ void choose_logged_problems(const std::string& file, SweepSpec& sweep) {
     const auto is_of_op = [&](const KernelSpec& kernel) {
       return kernel.op == row.substr(0, space);
     };
-    if (std::none_of(sweep.kernels.begin(), sweep.kernels.end(), is_of_op)) continue;
+    if (std::ranges::none_of(sweep.kernels, is_of_op)) continue;
     try {
       const Problem found = parse_problem(row.substr(std::min(space + 1, row.size())));
       const bool same_names =
           std::equal(found.begin(), found.end(), pattern.begin(), pattern.end(),
                      [](const auto& a, const auto& b) { return a.first == b.first; });
       if (!same_names) throw UsageError(fmt::format("expected {}", to_text(pattern)));
-      if (std::find(logged.begin(), logged.end(), found) == logged.end()) logged.push_back(found);
+      if (std::ranges::find(logged, found) == logged.end()) logged.push_back(found);
     } catch (const UsageError& error) {
       throw UsageError(fmt::format("{}:{}: {}", file, line + 1, error.what()));
     }

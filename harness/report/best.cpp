@@ -34,9 +34,7 @@ std::string verified_text(const std::optional<Verification>& verification) {
   if (!verification) return "-";
   if (const VerificationCheck* failure = verification->failure()) return "no: " + failure->name;
   const auto& checks = verification->checks;
-  const auto passed = std::count_if(
-      checks.begin(), checks.end(),
-      [](const VerificationCheck& check) { return check.result == CheckResult::passed; });
+  const auto passed = std::ranges::count(checks, CheckResult::passed, &VerificationCheck::result);
   const std::string date = verification->finished_at.substr(0, 10);
   if (passed == std::ssize(checks)) return date;
   return fmt::format("{}, {} of {} checks", date, passed, checks.size());
@@ -109,16 +107,16 @@ std::string measured_of(const TunedRow& entry) {
 /// Where and when every entry was measured, or "" where they differ.
 std::string common_measured(const TunedTable& table) {
   const std::string first = measured_of(table.entries.front());
-  const bool all = std::all_of(table.entries.begin(), table.entries.end(),
-                               [&](const TunedRow& e) { return measured_of(e) == first; });
+  const bool all = std::ranges::all_of(table.entries,
+                                       [&](const TunedRow& e) { return measured_of(e) == first; });
   return all ? first : "";
 }
 
 std::string table_text(const TunedTable& table, const BestLayout& options) {
   const auto texts = config_texts(table, options);
   const std::string baseline = common_baseline(table);
-  const bool has_baseline = std::any_of(table.entries.begin(), table.entries.end(),
-                                        [](const TunedRow& e) { return !e.baseline.empty(); });
+  const bool has_baseline =
+      std::ranges::any_of(table.entries, [](const TunedRow& e) { return !e.baseline.empty(); });
   std::vector<std::string> headers{"problem", "kernel", "configuration", ">time", ">95 % interval"};
   if (has_baseline) headers.push_back(baseline.empty() ? ">vs baseline" : ">vs " + baseline);
   if (has_baseline && baseline.empty()) headers.push_back("baseline");
@@ -126,27 +124,27 @@ std::string table_text(const TunedTable& table, const BestLayout& options) {
   if (has_energy) headers.push_back(">energy");
   const bool has_metric = expression_begin(table.objective.text()) > 0;
   if (has_metric) headers.push_back(">metric");
-  const bool has_roofline = std::any_of(table.entries.begin(), table.entries.end(),
-                                        [](const TunedRow& e) { return e.roofline_ns > 0; });
+  const bool has_roofline =
+      std::ranges::any_of(table.entries, [](const TunedRow& e) { return e.roofline_ns > 0; });
   if (has_roofline) headers.push_back(">roofline");
-  const bool has_noise = std::any_of(table.entries.begin(), table.entries.end(),
-                                     [](const TunedRow& e) { return e.noise_ratio > 0; });
+  const bool has_noise =
+      std::ranges::any_of(table.entries, [](const TunedRow& e) { return e.noise_ratio > 0; });
   if (has_noise) headers.push_back(">noise");
-  const bool has_verified = std::any_of(table.entries.begin(), table.entries.end(),
-                                        [](const TunedRow& e) { return e.verification; });
-  const bool has_prepared = std::any_of(table.entries.begin(), table.entries.end(),
-                                        [](const TunedRow& e) { return e.prepared; });
-  const bool has_memory =
-      options.wide && std::any_of(table.entries.begin(), table.entries.end(),
-                                  [](const TunedRow& e) { return e.memory_bytes > 0; });
+  const bool has_verified = std::ranges::any_of(
+      table.entries, [](const TunedRow& e) { return e.verification.has_value(); });
+  const bool has_prepared =
+      std::ranges::any_of(table.entries, [](const TunedRow& e) { return e.prepared.has_value(); });
+  const bool has_memory = options.wide && std::ranges::any_of(table.entries, [](const TunedRow& e) {
+                            return e.memory_bytes > 0;
+                          });
   if (has_memory) headers.push_back(">memory");
   if (has_memory && has_baseline) headers.push_back(">the baseline's");
   if (has_prepared) headers.push_back("prepared");
   if (has_verified) headers.push_back("verified");
   headers.push_back(">ties");
   const std::string measured = common_measured(table);
-  const bool has_screened = std::any_of(table.entries.begin(), table.entries.end(),
-                                        [](const TunedRow& e) { return !e.reranked; });
+  const bool has_screened =
+      std::ranges::any_of(table.entries, [](const TunedRow& e) { return !e.reranked; });
   const bool has_remark = measured.empty() || has_screened;
   if (has_remark) headers.push_back(measured.empty() ? "measured" : "");
   Table out(std::move(headers));

@@ -158,10 +158,8 @@ std::string summary_text(const RunComparison& comparison) {
     }
   }
   const auto& results = comparison.results;
-  const auto count_if = [&results](auto is) {
-    return std::count_if(results.begin(), results.end(), is);
-  };
-  const auto changed = count_if([](const ComparedResult& r) { return r.winner_changed; });
+  const auto count_if = [&results](auto is) { return std::ranges::count_if(results, is); };
+  const auto changed = count_if(&ComparedResult::winner_changed);
   const auto stale = count_if([](const ComparedResult& r) { return !r.stale.empty(); });
   if (changed > 0) text += fmt::format("; {} with another winner", changed);
   if (stale > 0) text += fmt::format("; {} stale", stale);

@@ -241,8 +241,8 @@ std::vector<Finding> compare_gpus(const std::vector<ComparedGpu>& gpus) {
     };
     for (const Rate& rate :
          {Rate{"memory", &Ceilings::read_bytes_per_s}, {"bf16", &Ceilings::bf16_flops_per_s}}) {
-      const auto [slowest, fastest] = std::minmax_element(
-          of_model.begin(), of_model.end(), [&](const ComparedGpu* a, const ComparedGpu* b) {
+      const auto [slowest, fastest] =
+          std::ranges::minmax_element(of_model, [&](const ComparedGpu* a, const ComparedGpu* b) {
             return a->ceilings.*rate.rate < b->ceilings.*rate.rate;
           });
       const double low = (*slowest)->ceilings.*rate.rate, high = (*fastest)->ceilings.*rate.rate;

@@ -69,8 +69,8 @@ void order(Causes& limits) {
     if (limit.name == kL2) return limit.share * kSoftL2;
     return limit.share * (limit.name == kIssue || limit.name == kL1 ? kWhole : 1);
   };
-  std::stable_sort(limits.begin(), limits.end(),
-                   [&](const Cause& a, const Cause& b) { return rank(a) > rank(b); });
+  std::ranges::stable_sort(limits,
+                           [&](const Cause& a, const Cause& b) { return rank(a) > rank(b); });
   for (std::size_t i = 0; i < limits.size(); ++i) {
     const std::string_view name = limits[i].name;
     limits.erase(std::remove_if(limits.begin() + static_cast<std::ptrdiff_t>(i) + 1, limits.end(),
@@ -139,7 +139,7 @@ void find_missing(const Figures& figures, std::vector<MissingFigure>& missing) {
 std::string names_of(const Causes& causes, bool of_main) {
   std::vector<std::string_view> names;
   for (const Cause& cause : causes) {
-    if (std::find(names.begin(), names.end(), cause.name) == names.end()) {
+    if (std::ranges::find(names, cause.name) == names.end()) {
       names.push_back(cause.name);
     }
   }
@@ -177,7 +177,7 @@ std::string headline_of(const Explanation& explanation, const Causes& limits,
   }
   if (!explanation.behind.empty()) {
     const std::vector<std::string_view>& of = explanation.behind.front().of;
-    const bool of_main = std::find(of.begin(), of.end(), explanation.main) != of.end();
+    const bool of_main = std::ranges::find(of, explanation.main) != of.end();
     parts.push_back(names_of(explanation.behind, of_main));
   }
   return fmt::format("{}: {}", title, fmt::join(parts, "; "));
@@ -232,16 +232,15 @@ Explanation explain(const Figures& figures) {
   // What was counted tells which hints cost nothing. At a limit warps wait for it, whatever for.
   const bool is_counted = figures.warps_per_issue() > 0;
   Causes waits;
-  std::copy_if(losses.begin(), losses.end(), std::back_inserter(waits),
-               [](const Cause& loss) { return loss.kind == CauseKind::wait; });
+  std::ranges::copy_if(losses, std::back_inserter(waits),
+                       [](const Cause& loss) { return loss.kind == CauseKind::wait; });
   if (top >= kAtLimit) {
     std::erase_if(losses, [](const Cause& loss) { return loss.kind == CauseKind::wait; });
   }
   explanation.unexplained = share_out(1 - top, losses);
 
-  const auto largest =
-      std::max_element(losses.begin(), losses.end(),
-                       [](const Cause& a, const Cause& b) { return a.share < b.share; });
+  const auto largest = std::ranges::max_element(
+      losses, [](const Cause& a, const Cause& b) { return a.share < b.share; });
   if (top >= kAtLimit) {
     explanation.main = limits.front().name;
   } else if (largest != losses.end() && largest->share >= kMainLoss &&
@@ -253,10 +252,10 @@ Explanation explain(const Figures& figures) {
 
   for (Cause& hint : hints) {
     const auto names = [&](std::string_view name) {
-      return std::find(hint.of.begin(), hint.of.end(), name) != hint.of.end();
+      return std::ranges::find(hint.of, name) != hint.of.end();
     };
-    const auto wait = std::find_if(waits.begin(), waits.end(),
-                                   [&](const Cause& each) { return names(each.name); });
+    const auto wait =
+        std::ranges::find_if(waits, [&](const Cause& each) { return names(each.name); });
     if (!explanation.main.empty() && names(explanation.main)) {
       explanation.behind.push_back(std::move(hint));
     } else if (is_counted && wait != waits.end()) {
@@ -273,10 +272,10 @@ Explanation explain(const Figures& figures) {
   }
   explanation.headline = headline_of(explanation, limits, losses);
   explanation.causes = std::move(limits);
-  std::move(losses.begin(), losses.end(), std::back_inserter(explanation.causes));
+  std::ranges::move(losses, std::back_inserter(explanation.causes));
   std::erase_if(explanation.causes, [](const Cause& cause) { return cause.share < kWorthSaying; });
-  std::stable_sort(explanation.causes.begin(), explanation.causes.end(),
-                   [](const Cause& a, const Cause& b) { return a.share > b.share; });
+  std::ranges::stable_sort(explanation.causes,
+                           [](const Cause& a, const Cause& b) { return a.share > b.share; });
   return explanation;
 }
 

@@ -275,8 +275,8 @@ void add_hint(Causes& causes, std::string_view name, std::string text,
 
 bool has_finding(const Figures& figures, std::string_view name) {
   return figures.findings &&
-         std::any_of(figures.findings->begin(), figures.findings->end(),
-                     [&](const CodeFinding& finding) { return finding.name == name; });
+         std::ranges::any_of(*figures.findings,
+                             [&](const CodeFinding& finding) { return finding.name == name; });
 }
 
 void say_occupancy(const Figures& figures, Causes& causes) {
@@ -372,8 +372,7 @@ void place_roofline(Figures& figures, double roofline_ns, int bits) {
     if (figures.bytes > 0) figures.memory_ns = roofline_ns;
     return;
   }
-  const auto* peak = std::find_if(std::begin(kPeaks), std::end(kPeaks),
-                                  [&](const Peak& each) { return each.cc == figures.cc; });
+  const auto* peak = std::ranges::find(kPeaks, figures.cc, &Peak::cc);
   if (roofline_ns <= 0 || peak == std::end(kPeaks)) return;
   if (figures.clock_mhz <= 0 || figures.sm_count <= 0) return;
   const double of_clock = bits == 64 ? peak->of_64 : bits == 32 ? peak->of_32 : peak->of_16;

@@ -101,8 +101,7 @@ std::string joined(const Items& rows, const std::string& name) {
 }
 
 bool is_counter(const std::string& name) {
-  return std::any_of(counters().begin(), counters().end(),
-                     [&](const CounterRow& row) { return row.name == name; });
+  return std::ranges::any_of(counters(), [&](const CounterRow& row) { return row.name == name; });
 }
 
 /// Name, before, after of the figures that differ. What was not counted of one is no difference.
@@ -112,7 +111,7 @@ std::vector<std::array<std::string, 3>> differing_rows(const Figures& before,
   std::vector<std::string> names;
   for (const Items* rows : {&a, &b}) {
     for (const auto& [name, value] : *rows) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
   }
   std::vector<std::array<std::string, 3>> rows;
@@ -226,9 +225,7 @@ std::vector<std::pair<std::string, std::string>> figure_rows(const Figures& figu
   if (figures.launches_ns > 0) row("launches take", format_time(figures.launches_ns));
   for (const LaunchFigures* first : first_launches(figures.launches)) {
     const LaunchFigures& launch = *first;
-    const auto count =
-        std::count_if(figures.launches.begin(), figures.launches.end(),
-                      [&](const LaunchFigures& other) { return other.entry == launch.entry; });
+    const auto count = std::ranges::count(figures.launches, launch.entry, &LaunchFigures::entry);
     std::string text = fmt::format("{} blocks of {} threads", launch.blocks, launch.threads);
     if (count > 1) text = fmt::format("{} times, {}", count, text);
     if (launch.smem_bytes > 0) {
@@ -317,7 +314,7 @@ Faster why_faster(const Figures& before, const Explanation& of_before, const Fig
     bool has_limit = false;  // the others are less and overlap with it
     for (const Cause& cause : of->causes) {
       if (cause.kind == CauseKind::limit && std::exchange(has_limit, true)) continue;
-      if (std::find(names.begin(), names.end(), cause.name) == names.end()) {
+      if (std::ranges::find(names, cause.name) == names.end()) {
         names.push_back(cause.name);
       }
     }
@@ -336,8 +333,7 @@ Faster why_faster(const Figures& before, const Explanation& of_before, const Fig
     }
   }
   add("not explained", of_before.unexplained * a, of_after.unexplained * b);
-  std::sort(parts.begin(), parts.end(),
-            [](const Part& x, const Part& y) { return x.gain_ns > y.gain_ns; });
+  std::ranges::sort(parts, [](const Part& x, const Part& y) { return x.gain_ns > y.gain_ns; });
   for (Part& part : parts) faster.because.push_back(std::move(part.text));
   return faster;
 }

@@ -87,9 +87,7 @@ constexpr std::string_view kTaken[] = {
     "BUFSIZ",   "CHAR_BIT", "EOF",   "HUGE_VAL", "INFINITY", "INT_MAX", "M_PI",  "NAN",    "NULL",
     "RAND_MAX", "errno",    "linux", "offsetof", "std",      "stderr",  "stdin", "stdout", "unix"};
 
-bool is_taken(std::string_view name) {
-  return std::find(std::begin(kTaken), std::end(kTaken), name) != std::end(kTaken);
-}
+bool is_taken(std::string_view name) { return std::ranges::find(kTaken, name) != std::end(kTaken); }
 
 /// Names that C++ leaves to the compiler: __LINE__ is a macro, and _Complex a keyword of GCC's.
 bool is_compilers(std::string_view name) {
@@ -109,7 +107,7 @@ std::string literal(const std::string& text) {
 /// Text for a // comment, which a line end or a last backslash would let out into the code.
 std::string comment(const std::string& text) {
   std::string line = printable_line(text);
-  std::replace(line.begin(), line.end(), '\\', ' ');
+  std::ranges::replace(line, '\\', ' ');
   return line;
 }
 
@@ -147,8 +145,8 @@ std::vector<Field> fields_of(const TunedTable& table) {
   std::vector<Field> fields;
   for (const TunedRow& entry : table.entries) {
     for (const auto& [name, value] : entry.best.config) {
-      auto at = std::find_if(fields.begin(), fields.end(),
-                             [&key = name](const Field& field) { return field.name == key; });
+      auto at = std::ranges::find_if(
+          fields, [&key = name](const Field& field) { return field.name == key; });
       if (at == fields.end()) at = fields.insert(fields.end(), {name, FieldType::integer});
       FieldType type = FieldType::word;
       if (const auto* number = std::get_if<std::int64_t>(&value)) {
@@ -166,7 +164,7 @@ std::vector<std::string> dims_of(const TunedTable& table) {
   std::vector<std::string> dims;
   for (const TunedRow& entry : table.entries) {
     for (const auto& [name, value] : entry.problem) {
-      if (std::find(dims.begin(), dims.end(), name) == dims.end()) dims.push_back(name);
+      if (std::ranges::find(dims, name) == dims.end()) dims.push_back(name);
     }
   }
   return dims;
@@ -175,11 +173,11 @@ std::vector<std::string> dims_of(const TunedTable& table) {
 /// Whether some problem has a number that is no integer under this name.
 bool is_real(const TunedTable& table, const std::string& name) {
   const auto has_real = [&](const TunedRow& entry) {
-    return std::any_of(entry.problem.begin(), entry.problem.end(), [&](const auto& each) {
+    return std::ranges::any_of(entry.problem, [&](const auto& each) {
       return each.first == name && std::holds_alternative<double>(each.second);
     });
   };
-  return std::any_of(table.entries.begin(), table.entries.end(), has_real);
+  return std::ranges::any_of(table.entries, has_real);
 }
 
 std::vector<std::string> kernels_of(const TunedTable& table) {
@@ -247,8 +245,8 @@ std::string equality_text(const std::string& type, const std::vector<std::string
 }
 
 bool prepares(const TunedTable& table) {
-  return std::any_of(table.entries.begin(), table.entries.end(),
-                     [](const TunedRow& entry) { return entry.prepared.has_value(); });
+  return std::ranges::any_of(table.entries,
+                             [](const TunedRow& entry) { return entry.prepared.has_value(); });
 }
 
 /// What the header says of kernels that prepare. Whoever launches one without is given nonsense.
@@ -405,8 +403,8 @@ void check_one_table_an_op(const std::vector<TunedTable>& tables) {
 
 std::string identifier(const std::string& text) {
   std::string out = text;
-  std::replace_if(
-      out.begin(), out.end(), [](char c) { return !is_letter(c) && !is_digit(c); }, '_');
+  std::ranges::replace_if(
+      out, [](char c) { return !is_letter(c) && !is_digit(c); }, '_');
   if (!is_identifier(out)) out = '_' + out;
   if (is_taken(out) || is_reserved(out) || is_compilers(out)) out += '_';
   return out;

@@ -49,7 +49,7 @@ using Names = std::vector<std::string>;
 
 const Value* find(const Config& config, const Names& names) {
   for (const auto& [name, value] : config) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) return &value;
+    if (std::ranges::find(names, name) != names.end()) return &value;
   }
   return nullptr;
 }
@@ -177,7 +177,7 @@ std::string vllm_device(const std::string& name) {
       parts.back() += c;
     }
   }
-  return std::find(parts.begin(), parts.end(), "H200") != parts.end() ? "NVIDIA_H200" : text;
+  return std::ranges::find(parts, "H200") != parts.end() ? "NVIDIA_H200" : text;
 }
 
 /// ",dtype=fp8_w8a8", or nothing for fp16 and bf16. The op's name ends in its type.
@@ -218,7 +218,7 @@ std::string vllm_block_shape(const TunedRow& entry) {
   for (const auto& [name, value] : entry.problem) {
     // K is the width of the tokens, which vLLM leaves out: a model has one.
     constexpr std::array<std::string_view, 6> kKnown = {"E", "N", "M", "K", "block_n", "block_k"};
-    if (std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end()) continue;
+    if (std::ranges::find(kKnown, name) != kKnown.end()) continue;
     throw UsageError(
         fmt::format("vllm-moe looks up E, N, M, the type and the block of the scales (block_n, "
                     "block_k), and has no place for the {} of {}",

@@ -29,14 +29,13 @@ std::vector<const ComparedResult*> by_weight(const RunComparison& comparison,
   for (const ComparedResult& result : comparison.results) {
     if (result.fate != Fate::same) results.push_back(&result);
   }
-  std::stable_sort(
-      results.begin(), results.end(), [&](const ComparedResult* a, const ComparedResult* b) {
-        const auto weight = [&](const ComparedResult& result) {
-          const Gate gate = gate_of(result, allowed);
-          return std::pair(gate == Gate::failed ? 0 : gate == Gate::undecided ? 1 : 2, result.fate);
-        };
-        return weight(*a) < weight(*b);
-      });
+  std::ranges::stable_sort(results, [&](const ComparedResult* a, const ComparedResult* b) {
+    const auto weight = [&](const ComparedResult& result) {
+      const Gate gate = gate_of(result, allowed);
+      return std::pair(gate == Gate::failed ? 0 : gate == Gate::undecided ? 1 : 2, result.fate);
+    };
+    return weight(*a) < weight(*b);
+  });
   return results;
 }
 

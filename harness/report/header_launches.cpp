@@ -51,7 +51,7 @@ constexpr std::string_view kRounding[] = {"floor", "ceil", "round"};
 
 std::string variable(std::string_view name) {
   std::string text = fmt::format("v_{}", name);
-  std::replace(text.begin(), text.end(), '.', '_');
+  std::ranges::replace(text, '.', '_');
   return text;
 }
 
@@ -144,12 +144,12 @@ std::string function_text(const HeaderKernel& kernel, const DeviceInfo& device,
 bool has_launch_functions(const KernelSpec& kernel) {
   // Within these an expression is of real numbers, in which 7 / 4 is 1.75.
   const auto is_real = [](const ExprSpec& expr) {
-    return std::any_of(std::begin(kRounding), std::end(kRounding), [&](std::string_view name) {
+    return std::ranges::any_of(kRounding, [&](std::string_view name) {
       return expr.expr.text().find(name) != std::string::npos;
     });
   };
   const auto any_real = [&](const std::vector<ExprSpec>& exprs) {
-    return std::any_of(exprs.begin(), exprs.end(), is_real);
+    return std::ranges::any_of(exprs, is_real);
   };
   const auto is_beyond = [&](const LaunchSpec& launch) {
     return launch.repeat || any_real(launch.grid) || any_real(launch.block) ||
@@ -157,9 +157,9 @@ bool has_launch_functions(const KernelSpec& kernel) {
            (launch.when && is_real(*launch.when));
   };
   return kernel.traits.empty() &&
-         std::none_of(kernel.lets.begin(), kernel.lets.end(),
-                      [&](const LetSpec& let) { return is_real(let.value); }) &&
-         std::none_of(kernel.launches.begin(), kernel.launches.end(), is_beyond);
+         std::ranges::none_of(kernel.lets,
+                              [&](const LetSpec& let) { return is_real(let.value); }) &&
+         std::ranges::none_of(kernel.launches, is_beyond);
 }
 
 std::string launches_text(const std::vector<HeaderKernel>& kernels, const DeviceInfo& device,

@@ -65,8 +65,8 @@ std::string common_baseline(const std::vector<HistoryPoint>& points) {
     if (!are_baselines_alike(points[i - 1].result, points[i].result)) return "";
   }
   for (const auto& [name, level] : points.back().ratios) {
-    if (std::all_of(points.begin(), points.end(),
-                    [&name](const HistoryPoint& point) { return point.ratios.contains(name); })) {
+    if (std::ranges::all_of(
+            points, [&name](const HistoryPoint& point) { return point.ratios.contains(name); })) {
       return name;
     }
   }
@@ -76,9 +76,8 @@ std::string common_baseline(const std::vector<HistoryPoint>& points) {
 /// What the search for steps looks at.
 History history_of(const ResultHistory& one) {
   History history;
-  const bool have_cycles =
-      std::all_of(one.points.begin(), one.points.end(),
-                  [](const HistoryPoint& point) { return point.cycles.has_value(); });
+  const bool have_cycles = std::ranges::all_of(
+      one.points, [](const HistoryPoint& point) { return point.cycles.has_value(); });
   for (const HistoryPoint& point : one.points) {
     if (!one.baseline.empty()) {
       history.values.push_back(point.ratios.at(one.baseline).log_value);
@@ -216,10 +215,9 @@ void HistoryBuilder::add(Run run) {
 std::vector<ResultHistory> HistoryBuilder::finish(double least_ratio) {
   std::vector<ResultHistory> histories;
   for (auto& [question, points] : points_) {
-    std::stable_sort(points.begin(), points.end(),
-                     [](const HistoryPoint& a, const HistoryPoint& b) {
-                       return a.result.finished_at < b.result.finished_at;
-                     });
+    std::ranges::stable_sort(points, [](const HistoryPoint& a, const HistoryPoint& b) {
+      return a.result.finished_at < b.result.finished_at;
+    });
     const auto is_the_same = [](const HistoryPoint& a, const HistoryPoint& b) {
       return a.result.finished_at == b.result.finished_at && a.time_ns == b.time_ns &&
              a.time->log_value == b.time->log_value;
@@ -229,10 +227,9 @@ std::vector<ResultHistory> HistoryBuilder::finish(double least_ratio) {
     one.baseline = common_baseline(one.points);
   }
   points_.clear();
-  std::stable_sort(histories.begin(), histories.end(),
-                   [&](const ResultHistory& a, const ResultHistory& b) {
-                     return order_of(a.question()) < order_of(b.question());
-                   });
+  std::ranges::stable_sort(histories, [&](const ResultHistory& a, const ResultHistory& b) {
+    return order_of(a.question()) < order_of(b.question());
+  });
   std::vector<History> values;
   for (ResultHistory& one : histories) {
     const History& history = values.emplace_back(history_of(one));

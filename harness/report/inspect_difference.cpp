@@ -153,8 +153,7 @@ std::string function_difference(const Code& code_before, const Function& before,
                          ? fmt::format("{}: ", before.name)
                          : fmt::format("{} and {}: ", before.name, after.name);
   if (difference.none()) return text + "the same but for the names of registers\n";
-  const auto same = std::count_if(difference.blocks.begin(), difference.blocks.end(),
-                                  [](const BlockPair& pair) { return pair.same; });
+  const auto same = std::ranges::count_if(difference.blocks, &BlockPair::same);
   text = folded_text(
              fmt::format("{}{} of {} and {} blocks are the same but for the names of registers",
                          text, same, before.blocks.size(), after.blocks.size()),

@@ -46,17 +46,15 @@ std::string loops_table(const Code& code, const Function& function, const Termin
   const Loop* main = main_loop(function);
   std::vector<const Loop*> loops;
   for (const Loop& loop : function.loops) loops.push_back(&loop);
-  std::sort(loops.begin(), loops.end(),
-            [](const Loop* a, const Loop* b) { return a->header < b->header; });
+  std::ranges::sort(loops, [](const Loop* a, const Loop* b) { return a->header < b->header; });
   if (loops.size() > kMostRows) {
     // The longest, in the order of the code.
-    std::stable_sort(loops.begin(), loops.end(), [&](const Loop* a, const Loop* b) {
+    std::ranges::stable_sort(loops, [&](const Loop* a, const Loop* b) {
       return size_of(function, *a) > size_of(function, *b);
     });
     loops.resize(kMostRows);
-    if (std::find(loops.begin(), loops.end(), main) == loops.end()) loops.back() = main;
-    std::sort(loops.begin(), loops.end(),
-              [](const Loop* a, const Loop* b) { return a->header < b->header; });
+    if (std::ranges::find(loops, main) == loops.end()) loops.back() = main;
+    std::ranges::sort(loops, [](const Loop* a, const Loop* b) { return a->header < b->header; });
   }
   Table table({"loop", "source", ">blocks", ">instructions", "most of them"});
   for (const Loop* loop : loops) {
@@ -270,7 +268,7 @@ void add_counts(CodeCounts& counts, const Inspected& inspected) {
   const std::map<std::string, std::string>& launched = inspected.entries.symbols;
   for (const Function& function : inspected.code.functions) {
     const bool is_left_out = function.is_kernel && !launched.empty() &&
-                             std::none_of(launched.begin(), launched.end(), [&](const auto& entry) {
+                             std::ranges::none_of(launched, [&](const auto& entry) {
                                return entry.second == function.name;
                              });
     if (is_left_out) continue;
@@ -363,7 +361,7 @@ std::string mix_text(const ClassCounts& counts, std::size_t most) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] > 0) order.emplace_back(-counts[i], i);
   }
-  std::sort(order.begin(), order.end());
+  std::ranges::sort(order);
   std::string text;
   for (std::size_t i = 0; i < std::min(order.size(), most); ++i) {
     text += fmt::format("{}{:.0f} {}", i == 0 ? "" : ", ", -order[i].first,

@@ -16,9 +16,9 @@ const KernelLimits* CompiledEntries::find(const std::string& entry) const {
 
 std::vector<LaunchFigures> launch_figures(const Plan& plan, int cc, const CompiledEntries& entries,
                                           const std::optional<CompileReport>& report) {
-  const bool is_alone = std::all_of(
-      plan.launches.begin(), plan.launches.end(),
-      [&](const LaunchPlan& launch) { return launch.entry == plan.launches.front().entry; });
+  const bool is_alone = std::ranges::all_of(plan.launches, [&](const LaunchPlan& launch) {
+    return launch.entry == plan.launches.front().entry;
+  });
   std::vector<LaunchFigures> launches;
   for (const LaunchPlan& launch : plan.launches) {
     LaunchFigures of{launch.entry, launch.grid[0] * launch.grid[1] * launch.grid[2],
@@ -41,9 +41,8 @@ std::vector<LaunchFigures> launch_figures(const Plan& plan, int cc, const Compil
 std::vector<const LaunchFigures*> first_launches(const std::vector<LaunchFigures>& launches) {
   std::vector<const LaunchFigures*> first;
   for (const LaunchFigures& launch : launches) {
-    const bool is_known = std::any_of(first.begin(), first.end(), [&](const LaunchFigures* other) {
-      return other->entry == launch.entry;
-    });
+    const bool is_known = std::ranges::any_of(
+        first, [&](const LaunchFigures* other) { return other->entry == launch.entry; });
     if (!is_known) first.push_back(&launch);
   }
   return first;

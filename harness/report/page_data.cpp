@@ -50,7 +50,7 @@ struct Bins {
     for (const std::vector<double>* samples : all) {
       if (samples->empty()) continue;
       std::vector<double> sorted = *samples;
-      std::sort(sorted.begin(), sorted.end());
+      std::ranges::sort(sorted);
       low = high == 0 ? sorted.front() : std::min(low, sorted.front());
       high = std::max(high, quantile(sorted, 0.98));
     }
@@ -147,8 +147,7 @@ Json exports_json(const TunedTable& table, const TunedRow& row) {
 
 /// The verdict that a row was made from; null where it was not re-ranked.
 const RankRecord* rank_of(const Results& results, const TunedRow& row) {
-  const auto found = std::find_if(results.ranks.begin(), results.ranks.end(),
-                                  [&](const RankRow& rank) { return rank.id == row.rank_id; });
+  const auto found = std::ranges::find(results.ranks, row.rank_id, &RankRow::id);
   return row.reranked && found != results.ranks.end() ? &found->record : nullptr;
 }
 

@@ -69,7 +69,7 @@ void add_rounds(Figures& figures, const RankRecord& rank, const RankEntry& entry
 
 /// The trial of an entry of the re-rank; null where it is not there.
 const TrialRow* trial_of(const RankEntry& entry, const std::vector<const TrialRow*>& trials) {
-  const auto row = std::find_if(trials.begin(), trials.end(), [&](const TrialRow* each) {
+  const auto row = std::ranges::find_if(trials, [&](const TrialRow* each) {
     return each->id == entry.trial_id && each->record.outcome.timing;
   });
   return row == trials.end() ? nullptr : *row;
@@ -89,7 +89,7 @@ Json code_json(const std::vector<std::pair<const char*, CodeCounts>>& all) {
   std::vector<std::size_t> present;
   for (std::size_t i = 0; i < kInstructionClasses; ++i) {
     const auto has = [&](const auto& one) { return one.second.once[i] > 0; };
-    if (std::none_of(all.begin(), all.end(), has)) continue;
+    if (std::ranges::none_of(all, has)) continue;
     present.push_back(i);
     classes.push_back(to_text(static_cast<InstructionClass>(i)));
   }
@@ -222,7 +222,7 @@ std::string PageTrials::json() const {
     params += fmt::format("{}{{\"name\":{},\"values\":{}", params.empty() ? "" : ",",
                           text_of(each.name), text_of(values));
     // A column of zeros says nothing.
-    if (std::any_of(at.begin(), at.end(), [](int place) { return place != 0; })) {
+    if (std::ranges::any_of(at, [](int place) { return place != 0; })) {
       params += ",\"at\":" + list(at);
     }
     params += '}';

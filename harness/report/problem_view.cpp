@@ -45,8 +45,7 @@ std::vector<double> best_so_far(const std::vector<const TrialRow*>& trials) {
 
 /// Columns of bars, each as high as its ratio to the last, on a logarithmic scale.
 std::string convergence_drawing(const std::vector<double>& best, std::size_t most_columns) {
-  const auto first =
-      std::find_if(best.begin(), best.end(), [](double t) { return std::isfinite(t); });
+  const auto first = std::ranges::find_if(best, [](double t) { return std::isfinite(t); });
   const double slowest = *first;
   const double fastest = best.back();
   const std::size_t columns = std::min(most_columns, best.size());
@@ -78,7 +77,7 @@ std::string convergence_text(const std::vector<const TrialRow*>& trials, const T
   if (best.empty() || !std::isfinite(best.back())) {
     return fmt::format("no trial of {} has a time\n", trials.size());
   }
-  const auto found = std::find(best.begin(), best.end(), best.back()) - best.begin() + 1;
+  const auto found = std::ranges::find(best, best.back()) - best.begin() + 1;
   std::string text = fmt::format("best time of the screening: {}, found by trial {} of {}\n",
                                  format_time(best.back()), found, trials.size());
   if (terminal.columns > 0 && best.size() > 1) {
@@ -105,7 +104,7 @@ std::vector<Entry> entries_of(const RankRecord& rank) {
                        std::vector<double> samples_ns) {
     std::erase_if(samples_ns, [](double sample) { return !(std::isfinite(sample) && sample > 0); });
     if (samples_ns.empty()) return;
-    std::sort(samples_ns.begin(), samples_ns.end());
+    std::ranges::sort(samples_ns);
     entries.push_back({part, kernel, config, std::move(samples_ns)});
   };
   for (const RankEntry& entry : rank.entries) {
@@ -139,7 +138,7 @@ std::string distribution_drawing(const Entry& entry, double low, double high, st
     const double share = std::clamp((sample - low) / width, 0.0, 1.0);
     ++counts[std::min(static_cast<std::size_t>(share * static_cast<double>(columns)), columns - 1)];
   }
-  const std::size_t most = *std::max_element(counts.begin(), counts.end());
+  const std::size_t most = *std::ranges::max_element(counts);
   std::string text;
   for (const std::size_t count : counts) text += kBlocks[(count * kLevels + most - 1) / most];
   return text;
@@ -201,7 +200,7 @@ std::vector<Answered> questions_of(const Results& results) {
 
 Json screening_json(const std::vector<const TrialRow*>& trials) {
   const std::vector<double> best = best_so_far(trials);
-  const auto found = std::find(best.begin(), best.end(), best.back());
+  const auto found = std::ranges::find(best, best.back());
   const bool any = std::isfinite(best.back());
   return {{"num_trials", trials.size()},
           {"time_ns", finite_or_null(best.back())},

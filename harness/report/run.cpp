@@ -17,8 +17,7 @@ std::string name_of(const std::string& kernel, const std::string& config) {
 }
 
 bool has_winner(const RankRecord& rank) {
-  return std::any_of(rank.entries.begin(), rank.entries.end(),
-                     [](const RankEntry& entry) { return entry.winner; });
+  return std::ranges::any_of(rank.entries, &RankEntry::winner);
 }
 
 /// Whether the baseline took part in all of the winner's rounds.
@@ -30,15 +29,14 @@ bool is_beside(const RankEntry& baseline, const RankEntry& winner) {
 }  // namespace
 
 const RankEntry& RunResult::winner() const {
-  return *std::find_if(rank->entries.begin(), rank->entries.end(),
-                       [](const RankEntry& entry) { return entry.winner; });
+  return *std::ranges::find_if(rank->entries, &RankEntry::winner);
 }
 
 std::string RunResult::failure() const {
   std::map<Status, std::size_t> counts;
   for (const auto& [name, trial] : tried) ++counts[trial.status];
   const auto works = [](const auto& count) { return !is_failure(count.first); };
-  if (counts.empty() || std::any_of(counts.begin(), counts.end(), works)) return "";
+  if (counts.empty() || std::ranges::any_of(counts, works)) return "";
   std::string text = fmt::format("{} of {} trials failed:", tried.size(), tried.size());
   for (const auto& [status, count] : counts) text += fmt::format(" {}", to_text(status));
   return text;
@@ -112,8 +110,9 @@ Run RunBuilder::finish(std::string name, std::vector<RankRow> ranks) {
   }
   Run run{std::move(name), {}};
   for (auto& [question, one] : best) run.results.push_back(std::move(one.result));
-  std::sort(run.results.begin(), run.results.end(),
-            [](const RunResult& a, const RunResult& b) { return order_of(a) < order_of(b); });
+  std::ranges::sort(run.results, [](const RunResult& a, const RunResult& b) {
+    return order_of(a) < order_of(b);
+  });
   all_.clear();
   return run;
 }

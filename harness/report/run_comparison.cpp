@@ -196,8 +196,8 @@ std::string contents_of(const Run& run) {
 }
 
 void require_common_results(const Run& before, const Run& after, const RunComparison& comparison) {
-  if (std::all_of(before.results.begin(), before.results.end(),
-                  [](const RunResult& result) { return !result.failure().empty(); })) {
+  if (std::ranges::all_of(before.results,
+                          [](const RunResult& result) { return !result.failure().empty(); })) {
     throw UsageError(
         fmt::format("{} has only trials that failed: nothing to compare with", before.name));
   }
@@ -205,10 +205,9 @@ void require_common_results(const Run& before, const Run& after, const RunCompar
     return result.fate != Fate::gone && result.fate != Fate::added &&
            result.fate != Fate::not_comparable;
   };
-  if (std::any_of(comparison.results.begin(), comparison.results.end(), is_compared)) return;
+  if (std::ranges::any_of(comparison.results, is_compared)) return;
   const auto refused =
-      std::find_if(comparison.results.begin(), comparison.results.end(),
-                   [](const ComparedResult& r) { return r.fate == Fate::not_comparable; });
+      std::ranges::find(comparison.results, Fate::not_comparable, &ComparedResult::fate);
   const std::string why = refused != comparison.results.end()
                               ? refused->reason
                               : fmt::format("{} has {}; {} has {}", before.name,
@@ -261,9 +260,8 @@ bool ComparedResult::may_be_slower() const {
 }
 
 int RunComparison::count(Fate fate) const {
-  return static_cast<int>(
-      std::count_if(results.begin(), results.end(),
-                    [fate](const ComparedResult& result) { return result.fate == fate; }));
+  return static_cast<int>(std::ranges::count_if(
+      results, [fate](const ComparedResult& result) { return result.fate == fate; }));
 }
 
 bool RunComparison::is_slower_code(const ComparedResult& result) const {
@@ -310,8 +308,8 @@ RunComparison compare_runs(const Run& before, const Run& after, double margin_ra
     result.reason = suite.judgements[i].reason;
     result.judgement = std::move(suite.judgements[i]);
   }
-  std::stable_sort(
-      comparison.results.begin(), comparison.results.end(),
+  std::ranges::stable_sort(
+      comparison.results,
       [&](const ComparedResult& a, const ComparedResult& b) { return order_of(a) < order_of(b); });
   return comparison;
 }

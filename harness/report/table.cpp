@@ -61,8 +61,7 @@ void Table::add_row(std::vector<std::string> cells, Style style) {
 
 bool Table::is_constant(std::size_t column) const {
   // Of two columns one names the rows.
-  return rows_.size() > 1 && headers_.size() > 2 &&
-         std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
+  return rows_.size() > 1 && headers_.size() > 2 && std::ranges::all_of(rows_, [&](const Row& row) {
            return row.cells[column] == rows_.front().cells[column];
          });
 }
@@ -88,7 +87,7 @@ std::vector<Table::Columns> Table::lines_of(Columns columns, std::size_t limit,
   }
   widths[first.front()] = std::min(widths[first.front()], limit);
   std::vector<Columns> lines{std::move(first)};
-  std::sort(further.begin(), further.end());
+  std::ranges::sort(further);
   for (const std::size_t column : further) {
     widths[column] = std::min(widths[column], indented);
     Columns longer = lines.back();
@@ -243,14 +242,14 @@ std::string histogram(const std::vector<double>& samples_ns, std::size_t bins,
                       const Terminal& terminal) {
   // NaN has no place in an order or a bin; a recording or a database may hold any number.
   std::vector<double> sorted;
-  std::copy_if(samples_ns.begin(), samples_ns.end(), std::back_inserter(sorted),
-               [](double sample) { return std::isfinite(sample); });
+  std::ranges::copy_if(samples_ns, std::back_inserter(sorted),
+                       [](double sample) { return std::isfinite(sample); });
   const std::size_t num_left_out = samples_ns.size() - sorted.size();
   const std::string note = num_left_out > 0 ? fmt::format("{} of {} samples are no numbers\n",
                                                           num_left_out, samples_ns.size())
                                             : "";
   if (sorted.empty() || bins == 0) return note;
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   const double low = sorted.front();
   const double high = sorted[(sorted.size() - 1) * 99 / 100];
   if (high <= low) bins = 1;
@@ -259,7 +258,7 @@ std::string histogram(const std::vector<double>& samples_ns, std::size_t bins,
     const double at = high > low ? (sample - low) / (high - low) * static_cast<double>(bins) : 0;
     ++counts[at < static_cast<double>(bins) ? static_cast<std::size_t>(at) : bins - 1];
   }
-  const std::size_t most = *std::max_element(counts.begin(), counts.end());
+  const std::size_t most = *std::ranges::max_element(counts);
   const std::size_t bar_columns =
       terminal.columns == 0
           ? kBarColumns
@@ -295,8 +294,7 @@ std::string xml_text(const std::string& text) {
   std::string escaped;
   for (const char c : printable_line(text)) {
     const auto* const entity =
-        std::find_if(std::begin(kEntities), std::end(kEntities),
-                     [&](std::string_view each) { return each.front() == c; });
+        std::ranges::find_if(kEntities, [&](std::string_view each) { return each.front() == c; });
     if (entity == std::end(kEntities)) {
       escaped += c;
     } else {

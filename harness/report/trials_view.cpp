@@ -105,7 +105,7 @@ std::string clock_text(const Timing& timing) {
   std::vector<double> known = timing.clocks_mhz;
   std::erase(known, 0);
   if (known.empty()) return "";
-  const auto [low, high] = std::minmax_element(known.begin(), known.end());
+  const auto [low, high] = std::ranges::minmax_element(known);
   return fmt::format("{:.0f} MHz median of the SMs, {:.0f} .. {:.0f}", timing.clock_mhz, *low,
                      *high);
 }
@@ -341,13 +341,13 @@ std::vector<TrialRow> timed_trials(std::vector<TrialRow> rows) {
     return std::strong_order(a.record.outcome.timing->median_ns,
                              b.record.outcome.timing->median_ns) < 0;
   };
-  if (std::is_sorted(rows.begin(), rows.end(), before)) return rows;
+  if (std::ranges::is_sorted(rows, before)) return rows;
   // Rows are large: they are moved once, when their order is known.
   std::vector<TrialRow*> order;
   order.reserve(rows.size());
   for (TrialRow& row : rows) order.push_back(&row);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](const TrialRow* a, const TrialRow* b) { return before(*a, *b); });
+  std::ranges::stable_sort(order,
+                           [&](const TrialRow* a, const TrialRow* b) { return before(*a, *b); });
   std::vector<TrialRow> sorted;
   sorted.reserve(rows.size());
   for (TrialRow* row : order) sorted.push_back(std::move(*row));

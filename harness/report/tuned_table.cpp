@@ -43,8 +43,7 @@ bool timed(const TrialRow& row) {
 /// Nothing when every candidate failed its last check.
 std::optional<TunedRow> entry_of(const RankRow& row) {
   const auto& entries = row.record.entries;
-  const auto winner =
-      std::find_if(entries.begin(), entries.end(), [](const RankEntry& e) { return e.winner; });
+  const auto winner = std::ranges::find_if(entries, &RankEntry::winner);
   if (winner == entries.end()) return std::nullopt;
   TunedRow entry;
   entry.problem = row.record.problem;
@@ -217,7 +216,7 @@ void read_trials(std::vector<TunedTable>& tables, const std::vector<TrialRow>& t
 }
 
 void sort_entries(std::vector<TunedRow>& entries) {
-  std::sort(entries.begin(), entries.end(), [](const TunedRow& a, const TunedRow& b) {
+  std::ranges::sort(entries, [](const TunedRow& a, const TunedRow& b) {
     if (problem_less(a.problem, b.problem)) return true;
     if (problem_less(b.problem, a.problem)) return false;
     return a.provenance < b.provenance;
@@ -254,7 +253,7 @@ std::vector<TunedTable> tuned_tables(const Results& results, Screened screened) 
     return b == TableKey(op, device, protocol, std::get<Objective>(b));
   };
   const auto has_verdict = [&](const Key& key) {
-    return std::any_of(tables.begin(), tables.end(), [&](const auto& table) {
+    return std::ranges::any_of(tables, [&](const auto& table) {
       return of_any_objective(key.first, table.first) && table.second.contains(key.second);
     });
   };

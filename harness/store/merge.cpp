@@ -236,9 +236,8 @@ void Merge::put_ranks(std::vector<Source>& sources) {
   }
   // The newest verdict holds, and that is the one with the highest number. Within a file that is
   // the last: its clock may have been set back.
-  std::stable_sort(heads.begin(), heads.end(), [](const Head& a, const Head& b) {
-    return a.no_earlier_than < b.no_earlier_than;
-  });
+  std::ranges::stable_sort(
+      heads, [](const Head& a, const Head& b) { return a.no_earlier_than < b.no_earlier_than; });
   const auto put = [this](Source& source, RankHead& head) {
     read_entries(source.database, source.dimensions, head);
     const std::int64_t device = device_of(head.row.device, head.row.provenance);
@@ -275,7 +274,7 @@ Merged Store::merge(std::span<const Store> sources) {
         for (SweepRow& sweep : read_sweeps(read.back())) sweeps.push_back(std::move(sweep));
       });
     }
-    std::stable_sort(sweeps.begin(), sweeps.end(), [](const SweepRow& a, const SweepRow& b) {
+    std::ranges::stable_sort(sweeps, [](const SweepRow& a, const SweepRow& b) {
       return a.no_earlier_than < b.no_earlier_than;
     });
     Merged merged;

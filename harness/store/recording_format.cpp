@@ -51,7 +51,7 @@ std::optional<std::string> pack_samples(const std::vector<double>& samples, int 
     if (!(std::abs(count) < kMaxExact)) return std::nullopt;
     counts.push_back(static_cast<std::int64_t>(count));
   }
-  const std::int64_t least = *std::min_element(counts.begin(), counts.end());
+  const std::int64_t least = *std::ranges::min_element(counts);
   std::int64_t step = 0;
   for (const std::int64_t count : counts) step = std::gcd(step, count - least);
   if (step == 0) step = parts;  // all are alike

@@ -262,7 +262,7 @@ class Writer {
   template <Shared Part>
   std::size_t number(const Part& part) {
     auto& known = std::get<std::vector<Part>>(known_);
-    const auto found = std::find(known.begin(), known.end(), part);
+    const auto found = std::ranges::find(known, part);
     const auto index = static_cast<std::size_t>(found - known.begin());
     if (found == known.end()) {
       add(OrderedJson::object({{fmt::format("define_{}", kTable<Part>), object(part)}}));

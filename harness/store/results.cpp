@@ -124,8 +124,8 @@ std::map<QuestionKey, Trials> find_all(Database& database, const Dimensions& dim
   }
   for (auto& [question, found] : all) {
     const auto is_before = [](const Found& a, const Found& b) { return a.finished < b.finished; };
-    if (!std::is_sorted(found.begin(), found.end(), is_before)) {
-      std::stable_sort(found.begin(), found.end(), is_before);
+    if (!std::ranges::is_sorted(found, is_before)) {
+      std::ranges::stable_sort(found, is_before);
     }
   }
   return all;
@@ -210,8 +210,7 @@ class Candidates {
     for (const Found& trial : trials) {
       if (trial.may_win) candidates_.push_back(trial);
     }
-    std::sort(candidates_.begin(), candidates_.end(),
-              [](const Found& a, const Found& b) { return a.id < b.id; });
+    std::ranges::sort(candidates_, [](const Found& a, const Found& b) { return a.id < b.id; });
   }
 
   std::size_t size() const { return candidates_.size(); }
@@ -240,7 +239,7 @@ class Candidates {
   /// Whether those that the verdict puts first are candidates. A file that somebody wrote by hand
   /// may say otherwise.
   bool have_best_of(const RankRecord& rank) const {
-    return std::all_of(rank.entries.begin(), rank.entries.end(), [&](const RankEntry& entry) {
+    return std::ranges::all_of(rank.entries, [&](const RankEntry& entry) {
       return !(entry.winner || entry.tied) || has(entry);
     });
   }
@@ -323,8 +322,8 @@ Results Store::Impl::results(const Filter& filter, const KeepTrial& keep) {
     }
     if (filter.is_ranked && found.empty()) trials.clear();
   }
-  std::sort(newest.begin(), newest.end(),
-            [](const RankHead& a, const RankHead& b) { return a.row.id < b.row.id; });
+  std::ranges::sort(newest,
+                    [](const RankHead& a, const RankHead& b) { return a.row.id < b.row.id; });
   for (RankHead& head : newest) results.ranks.push_back(std::move(head.row));
   results.baselines = read_baselines(database, dimensions, matches, "");
   std::set<std::tuple<std::string, Problem, std::string, std::string>> asked;
@@ -401,9 +400,9 @@ Recording Store::record(const std::string& sweep_name, const std::string& of_dev
     recording.recorded_at = std::max(recording.recorded_at, date);
     recording.trials.push_back(std::move(row.record));
   }
-  std::stable_sort(
-      recording.trials.begin(), recording.trials.end(),
-      [](const TrialRecord& a, const TrialRecord& b) { return a.finished_at < b.finished_at; });
+  std::ranges::stable_sort(recording.trials, [](const TrialRecord& a, const TrialRecord& b) {
+    return a.finished_at < b.finished_at;
+  });
   for (BaselineRow& row : results.baselines) {
     if (is_recorded(row)) recording.baselines.push_back(std::move(row.record));
   }

@@ -262,7 +262,7 @@ void make_tables(Database& database) {
   }
   require_tables(database);
   const auto is_view_due = [&](const View& view) { return is_due(database, view); };
-  if (std::none_of(kViews.begin(), kViews.end(), is_view_due)) return;
+  if (std::ranges::none_of(kViews, is_view_due)) return;
   Transaction transaction(database, Transaction::Mode::write);
   make_views(database);
   transaction.commit();

@@ -371,7 +371,7 @@ Imported Store::import(const RecordingPortions& next_portion) {
       for (const BaselineRecord& baseline : portion->baselines) {
         if (!impl_->has_baseline(device, baseline)) impl_->put_baseline(sweep, device, baseline);
       }
-      std::move(portion->ranks.begin(), portion->ranks.end(), std::back_inserter(ranks));
+      std::ranges::move(portion->ranks, std::back_inserter(ranks));
       stored = std::exchange(portion, next.get());
     }
     for (RankRecord& rank : ranks) {

@@ -242,15 +242,15 @@ class TunerFile {
       } catch (const Damage&) {
         continue;  // read() says so
       }
-      std::sort(trial.config.begin(), trial.config.end());
+      std::ranges::sort(trial.config);
       const std::string text = trial.kernel.name + ' ' + to_text(trial.config);
       row.first_run = first_runs.try_emplace(text, row.number).first->second;
       if (row.first_run != row.number) ++num_runs;
     }
     for (const std::string& change : reader_.words.changes()) warn(change);
     if (num_runs == 0) return;
-    std::stable_sort(rows_.begin(), rows_.end(),
-                     [](const Row& a, const Row& b) { return a.first_run < b.first_run; });
+    std::ranges::stable_sort(rows_,
+                             [](const Row& a, const Row& b) { return a.first_run < b.first_run; });
     warn(fmt::format(
         "{} of {} rows are further runs of a configuration: {}", num_runs, rows_.size(),
         format_ == Format::cachefile ? "the last run of each is read, as Kernel Tuner does"
