@@ -142,8 +142,6 @@ std::string cover_text(const CoveredTable& covered) {
       left_out_text(covered.left_out));
 }
 
-using Json = nlohmann::ordered_json;
-
 Json ratios_json(const Ratios& ratios) {
   return {{"num_problems", ratios.count},
           {"mean_regret_ratio", ratios.mean()},

@@ -328,7 +328,7 @@ int list_pack(const std::string& path, bool json) {
   const Pack& pack = file.pack();
   for (const PackCode& code : pack.codes) file.code(code);  // checks the hash
   if (json) {
-    write_out(document("pack", nlohmann::ordered_json::parse(index_text(pack))));
+    write_out(document("pack", Json::parse(index_text(pack))));
     return kExitDone;
   }
   print_out("{}: made by {}\n\n", path, pack.made_by);

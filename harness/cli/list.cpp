@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -226,7 +225,7 @@ int list_recordings(const ListOptions& options) {
   const fs::path kernels = kernel_folder(options.kernels);
   const std::vector<fs::path> include_directories = include_path(kernels, options.include);
   Table table({"recording", "sweep", "device", "recorded", ">trials", "state"});
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  Json rows = Json::array();
   bool any_stale = false;
   for (const fs::path& file : find_recordings(".")) {
     const Recording recording = read_recording(file);

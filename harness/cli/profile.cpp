@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/counters.h"
 #include "base/error.h"
@@ -113,9 +112,9 @@ std::vector<CounterRow> rows_of(const ProfileOptions& options) {
 void print_counted(const ProfileOptions& options, const ProfiledSubject& subject,
                    const std::vector<Measurement>& counted) {
   if (options.json) {
-    nlohmann::ordered_json values;
+    Json values;
     for (const Measurement& each : counted) values[each.name] = each.value;
-    nlohmann::ordered_json trial;
+    Json trial;
     if (subject.trial) trial = subject.trial->id;
     write_out(document("profile", {{"trial", trial},
                                    {"kernel", subject.kernel.name},

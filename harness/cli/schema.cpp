@@ -1,6 +1,5 @@
 // `assay schema kernel|op|sweep`: prints what editors check and complete the files by.
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/terminal.h"

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"

@@ -7,7 +7,6 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,8 +34,6 @@ namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 /// Refuses anything but an integer of at least `low`, as a sweep's file does.
 auto integer_from(std::int64_t low) {
   return [low](const std::string& text) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/terminal.h"
 #include "report/best.h"
@@ -149,27 +148,26 @@ std::vector<std::string> warnings_of(const SweepSummary& summary, const SweepRep
 
 }  // namespace
 
-nlohmann::ordered_json summary_json(const SweepSummary& summary, const SweepReport& report,
-                                    const Store& store, const char* error) {
-  using nlohmann::ordered_json;
+Json summary_json(const SweepSummary& summary, const SweepReport& report, const Store& store,
+                  const char* error) {
   const std::vector<TunedTable> best = winners(summary, store);
-  ordered_json counts = ordered_json::array();
+  Json counts = Json::array();
   for (const auto& [what, count] : report.counts) {
     counts.push_back(
         {{"status", to_text(what.first)}, {"kind", what.second}, {"num_trials", count}});
   }
-  const auto removed_json = [](const auto& removed) -> ordered_json {
+  const auto removed_json = [](const auto& removed) -> Json {
     return {{"constraint", removed.first}, {"num_configs", removed.second}};
   };
-  const auto search_json = [](const SearchReport& search) -> ordered_json {
+  const auto search_json = [](const SearchReport& search) -> Json {
     return {{"kernel", search.kernel},
             {"problem", problem_json(parse_problem(search.problem))},
             {"num_tried", search.tried},
             {"num_configs", search.size},
-            {"gain_ratio", search.gain_ratio ? ordered_json(*search.gain_ratio) : ordered_json()}};
+            {"gain_ratio", search.gain_ratio ? Json(*search.gain_ratio) : Json()}};
   };
   return {
-      {"error", error == nullptr ? ordered_json(nullptr) : ordered_json(error)},
+      {"error", error == nullptr ? Json(nullptr) : Json(error)},
       {"sweep", summary.sweep.name},
       {"device", summary.device.name},
       {"provenance", summary.provenance},
@@ -195,7 +193,7 @@ nlohmann::ordered_json summary_json(const SweepSummary& summary, const SweepRepo
       {"sampled_in_full",
        {{"num_configs", report.racing.finished}, {"num_samples", report.racing.finished_samples}}},
       {"searches", json_list(report.searches, search_json)},
-      {"best", ordered_json::parse(best_json(best)).at("best")},
+      {"best", Json::parse(best_json(best)).at("best")},
       {"warnings", warnings_of(summary, report, best)}};
 }
 

@@ -26,8 +26,6 @@ namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 /// A winner, under every protocol and objective for which it has won.
 struct Winner {
   std::string op;

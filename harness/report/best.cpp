@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/counters.h"
@@ -220,13 +219,13 @@ std::string best_text(const std::vector<TunedTable>& tables, const BestLayout& o
 }
 
 std::string best_json(const std::vector<TunedTable>& tables) {
-  nlohmann::ordered_json best = nlohmann::ordered_json::array();
+  Json best = Json::array();
   for (const TunedTable& table : tables) {
     for (const TunedRow& entry : table.entries) {
-      nlohmann::ordered_json object{{"op", table.op},
-                                    {"device", table.device.name},
-                                    {"protocol", table.protocol},
-                                    {"objective", to_text(table.objective)}};
+      Json object{{"op", table.op},
+                  {"device", table.device.name},
+                  {"protocol", table.protocol},
+                  {"objective", to_text(table.objective)}};
       object.update(entry_json(entry));
       best.push_back(std::move(object));
     }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "report/entry_json.h"
@@ -12,8 +11,6 @@
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string ratio_interval_text(const Interval& ratio) {
   if (!std::isfinite(ratio.low) || !std::isfinite(ratio.high)) return "-";

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "report/entry_json.h"
@@ -279,7 +278,7 @@ std::string doctor_text(const std::vector<Finding>& findings, const std::string&
 
 std::string doctor_json(const std::vector<Finding>& findings, const std::string& conclusion,
                         bool fit) {
-  const auto finding_json = [](const Finding& finding) -> nlohmann::ordered_json {
+  const auto finding_json = [](const Finding& finding) -> Json {
     return {{"topic", finding.topic},
             {"fitness", to_text(finding.fitness)},
             {"found", finding.found},

@@ -1,13 +1,10 @@
 #include "report/entry_json.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <variant>
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Of all documents; a key that changes its meaning or goes away raises the version.
 constexpr int kVersion = 1;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "report/config_text.h"
@@ -13,8 +12,6 @@
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string name_of(const TunedTable& table, const TunedRow& entry, const std::string& which) {
   return benchmark_name(table.op, which, entry.problem, table.protocol, table.objective);

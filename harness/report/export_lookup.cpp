@@ -21,8 +21,6 @@
 namespace assay {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// The one table of one kernel. Throws UsageError when there is more.
 const TunedTable& table_of_one_kernel(const std::vector<TunedTable>& tables,
                                       std::string_view format) {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
@@ -101,7 +100,7 @@ std::string export_csv(const std::vector<TunedTable>& tables) {
 }
 
 std::string export_json(const std::vector<TunedTable>& tables) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  Json list = Json::array();
   for (const TunedTable& table : tables) {
     list.push_back({{"op", table.op},
                     {"device", device_json(table.device)},

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
@@ -12,8 +11,6 @@
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kMillisecondNs = 1e6;
 

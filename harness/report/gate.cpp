@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "report/entry_json.h"
 #include "report/run_comparison.h"
@@ -138,7 +137,7 @@ std::string gate_junit(const RunComparison& comparison, const Allowed& allowed) 
 }
 
 std::string gate_json(const RunComparison& comparison, const Allowed& allowed) {
-  nlohmann::ordered_json json{{"gate", to_text(gate_of(comparison, allowed))}};
+  Json json{{"gate", to_text(gate_of(comparison, allowed))}};
   json.update(comparison_object(comparison));
   return document("gate", json);
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "report/entry_json.h"
@@ -134,8 +133,6 @@ std::optional<Step> visible_step(const ResultHistory& one, double least_ratio) {
   }
   return largest;
 }
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostDrawn = 40;
 constexpr double kLeastHeight = 1.02;  // so that noise is drawn flat

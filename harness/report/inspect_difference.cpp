@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "inspect/difference.h"
@@ -14,8 +13,6 @@
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// What the names of all functions begin with, as a rule the kernel's name.
 std::size_t common_beginning(const Code& code) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <span>
 
 #include "report/entry_json.h"
@@ -13,8 +12,6 @@
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string name_of(const JudgedProblem& problem) {
   return problem.hidden > 0 ? fmt::format("hidden problem {}", problem.hidden)
@@ -151,8 +148,6 @@ Json judged_json(const JudgedKernel& judged) {
 }
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string_view status_of(const JudgedKernel& judged) {
   if (judged.verdict != Verdict::wrong) return "PASSED";
   if (judged.status == to_text(Status::runtime)) return "RUNTIME_ERROR";
@@ -228,8 +223,6 @@ std::string trace_lines(const JudgedKernel& judged, std::string_view time) {
   return lines;
 }
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 void add_ranked(Standing& standing, const RankRecord& verdict) {
   int rank = 0;

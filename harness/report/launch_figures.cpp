@@ -1,7 +1,6 @@
 #include "report/launch_figures.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "report/entry_json.h"
@@ -48,8 +47,7 @@ std::vector<const LaunchFigures*> first_launches(const std::vector<LaunchFigures
   return first;
 }
 
-nlohmann::ordered_json launches_json(const std::vector<LaunchFigures>& launches) {
-  using Json = nlohmann::ordered_json;
+Json launches_json(const std::vector<LaunchFigures>& launches) {
   return json_list(launches, [](const LaunchFigures& launch) -> Json {
     Json occupancy(nullptr);
     if (const auto& of = launch.occupancy) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -17,8 +16,6 @@
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kNumBins = 120;  // of a distribution: as many as its picture can show
 

@@ -8,7 +8,6 @@
 #include <ctime>
 #include <iterator>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -19,8 +18,6 @@
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Seconds of a time like "2026-11-22T18:59:58Z"; 0 for anything else.
 std::int64_t seconds_of(const std::string& time) {

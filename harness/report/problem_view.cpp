@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "report/config_text.h"
@@ -15,8 +14,6 @@
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostColumns = 60;
 constexpr std::size_t kBeside = 26;  // of the words beside a drawing

@@ -5,15 +5,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "report/entry_json.h"
 #include "report/table.h"
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Counts stop at the largest number.
 std::uint64_t add(std::uint64_t a, std::uint64_t b) {

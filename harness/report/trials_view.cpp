@@ -6,7 +6,6 @@
 #include <cmath>
 #include <compare>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -26,8 +25,6 @@ bool has_report(const CompileReport& compile) { return compile.registers > 0; }
 std::string reported_cell(const CompileReport& compile, int value) {
   return has_report(compile) ? std::to_string(value) : "-";
 }
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kReasonColumns = 70;
 

@@ -208,7 +208,7 @@ std::int64_t Database::insert(std::string_view table, std::span<const Cell> cell
         prepare(fmt::format("INSERT INTO {}({}) VALUES({})", table, fmt::join(columns, ","),
                             fmt::join(std::vector<std::string_view>(columns.size(), "?"), ",")));
   }
-  Query(statement.get(), cells).run();
+  Query(statement.get(), cells).step();
   return handle_.getLastInsertRowid();
 }
 
@@ -217,7 +217,7 @@ void Database::update(std::string_view table, std::int64_t id, std::span<const C
   for (const Cell& cell : cells) {
     columns.append(columns.empty() ? "" : ", ").append(cell.column).append(" = ?");
   }
-  query(kept(fmt::format("UPDATE {} SET {} WHERE id = ?", table, columns)), cells, id).run();
+  run(kept(fmt::format("UPDATE {} SET {} WHERE id = ?", table, columns)), cells, id);
 }
 
 Statement Database::prepare(std::string_view sql) {
@@ -295,7 +295,7 @@ Transaction::Transaction(Database& database, Mode mode) : database_(database) {
   const char* begin = mode == Mode::write ? "BEGIN IMMEDIATE" : "BEGIN";
   for (int tries = 1;; ++tries) {
     try {
-      database_.query(begin).run();
+      database_.run(begin);
       return;
     } catch (const SQLite::Exception& error) {
       if ((error.getErrorCode() & 0xff) != SQLITE_BUSY || tries == kMaxTries) throw;
@@ -311,6 +311,6 @@ Transaction::~Transaction() {
   }
 }
 
-void Transaction::commit() { database_.query("COMMIT").run(); }
+void Transaction::commit() { database_.run("COMMIT"); }
 
 }  // namespace assay

@@ -65,8 +65,6 @@ class Query {
 
   /// Whether there is another row. Not to be asked again after the last.
   bool step();
-  /// Runs a statement that returns no rows.
-  void run() { step(); }
 
   std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
   int small(int column) const { return sqlite3_column_int(statement_, column); }
@@ -176,6 +174,18 @@ class Database {
   template <class... Values>
   Query query(std::string_view sql, const Values&... values) {
     return Query(prepared(sql), values...);
+  }
+
+  /// Runs a statement that returns no rows.
+  template <class... Values>
+  void run(std::string_view sql, const Values&... values) {
+    query(sql, values...).step();
+  }
+  /// The first column of the first row; nothing where there is no row.
+  template <class... Values>
+  std::optional<std::int64_t> find(std::string_view sql, const Values&... values) {
+    Query row = query(sql, values...);
+    return row.step() ? std::optional(row.integer(0)) : std::nullopt;
   }
 
   /// Adds a row and returns its number. `table` must be a literal.

@@ -19,14 +19,14 @@ class Deletion {
 
   void trial(std::int64_t id) {
     check_interrupt();
-    database_.query("INSERT INTO gone VALUES(?)", id).run();
+    database_.run("INSERT INTO gone VALUES(?)", id);
   }
   void rank(std::int64_t id) {
-    database_.query("DELETE FROM rank WHERE id = ?", id).run();
+    database_.run("DELETE FROM rank WHERE id = ?", id);
     ++deleted_.verdicts;
   }
   void baseline(std::int64_t id) {
-    database_.query("DELETE FROM baseline WHERE id = ?", id).run();
+    database_.run("DELETE FROM baseline WHERE id = ?", id);
     ++deleted_.baselines;
   }
 
@@ -111,15 +111,16 @@ Deleted Store::prune() {
   return database.guarded([&] {
     Deletion deletion(database);
     std::unordered_set<std::int64_t> trials;
-    const Results current = impl_->results({}, [&](const TrialRow& row, const Results&) {
+    const Dimensions dimensions(database);
+    const auto note = [&](const TrialRow& row, const Results&) {
       trials.insert(row.id);
       return false;
-    });
+    };
+    const Results current = impl_->results({}, note, dimensions);
     for (Query query = database.query("SELECT id FROM trial WHERE status <> 'running'");
          query.step();) {
       if (!trials.contains(query.integer(0))) deletion.trial(query.integer(0));
     }
-    const Dimensions dimensions(database);
     const Matcher all({}, dimensions);
     std::unordered_set<std::int64_t> ranks;
     for (const RankRow& row : current.ranks) ranks.insert(row.id);

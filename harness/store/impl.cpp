@@ -35,9 +35,9 @@ std::optional<std::int64_t> trial_of(Database& database, std::int64_t device,
 }  // namespace
 
 std::int64_t Store::Impl::device_of(std::int64_t sweep_id) {
-  Query row = database.query("SELECT device_id FROM sweep WHERE id = ?", sweep_id);
-  if (!row.step()) throw Error(fmt::format("{} has no sweep {}", path.string(), sweep_id));
-  return row.integer(0);
+  const auto device = database.find("SELECT device_id FROM sweep WHERE id = ?", sweep_id);
+  if (!device) throw Error(fmt::format("{} has no sweep {}", path.string(), sweep_id));
+  return *device;
 }
 
 std::int64_t Store::Impl::add_sweep(const std::string& name, const std::string& yaml,
@@ -61,18 +61,14 @@ int weight_of(const Outcome& outcome) {
 }
 
 void Store::Impl::link(std::int64_t sweep_id, std::int64_t trial_id) {
-  database
-      .query("INSERT OR IGNORE INTO sweep_trial(trial_id, sweep_id) VALUES(?, ?)", trial_id,
-             sweep_id)
-      .run();
+  database.run("INSERT OR IGNORE INTO sweep_trial(trial_id, sweep_id) VALUES(?, ?)", trial_id,
+               sweep_id);
 }
 
 void Store::Impl::put_screened(std::int64_t sweep_id, const std::string& op,
                                const Problem& problem) {
-  database
-      .query("INSERT OR IGNORE INTO screened(sweep_id, op, problem_id) VALUES(?, ?, ?)", sweep_id,
-             op, id_of(database, problem, IfNew::add))
-      .run();
+  database.run("INSERT OR IGNORE INTO screened(sweep_id, op, problem_id) VALUES(?, ?, ?)", sweep_id,
+               op, id_of(database, problem, IfNew::add));
 }
 
 bool is_better(const Outcome& other, const std::string& finished_at, const Outcome& stored,
@@ -149,21 +145,17 @@ std::optional<std::int64_t> Store::Impl::number_now(const TrialRow& trial) {
 void Store::Impl::replace_measurements(std::int64_t trial_id,
                                        const std::vector<Measurement>& measurements) {
   for (const Measurement& measurement : measurements) {
-    database
-        .query("DELETE FROM measurement WHERE trial_id = ? AND name = ?", trial_id,
-               measurement.name)
-        .run();
+    database.run("DELETE FROM measurement WHERE trial_id = ? AND name = ?", trial_id,
+                 measurement.name);
     database.insert("measurement", Cells().add(measurement).set({"trial_id", trial_id}));
   }
 }
 
 void Store::Impl::put_verification(std::int64_t trial_id, const Verification& verification) {
-  {
-    Query newer =
-        database.query("SELECT 1 FROM verification WHERE trial_id = ? AND finished_at >= ?",
-                       trial_id, verification.finished_at);
-    if (newer.step()) return;
-  }
+  const auto newer =
+      database.find("SELECT 1 FROM verification WHERE trial_id = ? AND finished_at >= ?", trial_id,
+                    verification.finished_at);
+  if (newer) return;
   forget_verification(trial_id);
   database.insert("verification", Cells(database).add(verification).set({"trial_id", trial_id}));
   int position = 0;
@@ -174,21 +166,18 @@ void Store::Impl::put_verification(std::int64_t trial_id, const Verification& ve
 }
 
 void Store::Impl::forget_verification(std::int64_t trial_id) {
-  database.query("DELETE FROM verification_check WHERE trial_id = ?", trial_id).run();
-  database.query("DELETE FROM verification WHERE trial_id = ?", trial_id).run();
+  database.run("DELETE FROM verification_check WHERE trial_id = ?", trial_id);
+  database.run("DELETE FROM verification WHERE trial_id = ?", trial_id);
 }
 
 void Store::Impl::forget_figures(std::int64_t trial_id) {
-  database.query("DELETE FROM validation WHERE trial_id = ?", trial_id).run();
-  database.query("DELETE FROM measurement WHERE trial_id = ?", trial_id).run();
-  std::int64_t timing_id = 0;
-  {
-    Query row = database.query("SELECT coalesce(timing_id, 0) FROM trial WHERE id = ?", trial_id);
-    if (row.step()) timing_id = row.integer(0);
-  }
-  if (timing_id == 0) return;
-  database.query("UPDATE trial SET timing_id = NULL WHERE id = ?", trial_id).run();
-  database.query("DELETE FROM timing WHERE id = ?", timing_id).run();
+  database.run("DELETE FROM validation WHERE trial_id = ?", trial_id);
+  database.run("DELETE FROM measurement WHERE trial_id = ?", trial_id);
+  const auto timing_id =
+      database.find("SELECT timing_id FROM trial WHERE id = ? AND timing_id IS NOT NULL", trial_id);
+  if (!timing_id) return;
+  database.run("UPDATE trial SET timing_id = NULL WHERE id = ?", trial_id);
+  database.run("DELETE FROM timing WHERE id = ?", *timing_id);
 }
 
 bool Store::Impl::has_baseline(std::int64_t device, const BaselineRecord& record) {

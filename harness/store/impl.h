@@ -56,7 +56,7 @@ struct Store::Impl {
                          const std::string& command_line, std::int64_t device,
                          const std::string& state);
   /// Store::results, inside of a transaction that the caller has begun.
-  Results results(const Filter& filter, const KeepTrial& keep);
+  Results results(const Filter& filter, const KeepTrial& keep, const Dimensions& dimensions);
   /// The same of a trial and the one of this number.
   bool is_better(const TrialRecord& record, std::int64_t trial_id);
   /// What becomes of a trial that is done already when another outcome of it comes.

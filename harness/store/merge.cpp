@@ -65,14 +65,12 @@ std::vector<SweepRow> read_sweeps(Source& source) {
 std::int64_t put_sweep(Database& database, const SweepRow& sweep) {
   const StoredDevice& device = sweep.source->dimensions.devices.at(sweep.device);
   const std::int64_t device_here = device_id(database, device.info, device.provenance);
-  {
-    Query same = database.query(
-        "SELECT id FROM sweep WHERE device_id = ? AND name = ? AND started_at = ? AND host = ? AND "
-        "boot_id = ? AND pid = ? AND process_start = ?",
-        device_here, sweep.name, sweep.started_at, sweep.owner.host, sweep.owner.boot_id,
-        sweep.owner.pid, sweep.owner.process_start);
-    if (same.step()) return same.integer(0);
-  }
+  const auto same = database.find(
+      "SELECT id FROM sweep WHERE device_id = ? AND name = ? AND started_at = ? AND host = ? AND "
+      "boot_id = ? AND pid = ? AND process_start = ?",
+      device_here, sweep.name, sweep.started_at, sweep.owner.host, sweep.owner.boot_id,
+      sweep.owner.pid, sweep.owner.process_start);
+  if (same) return *same;
   // Nothing that runs finishes anything in this file.
   const std::string state = sweep.state == "running" ? "interrupted" : sweep.state;
   return database.insert("sweep", {{"device_id", device_here},

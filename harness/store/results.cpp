@@ -260,9 +260,9 @@ class Candidates {
 
 /// The device called so that ran such a sweep last, a measured one before a replayed one. Any will
 /// do if none is called for.
-StoredDevice device_that_ran(Database& database, const std::string& sweep,
-                             const std::string& wanted, const std::filesystem::path& path) {
-  const Dimensions dimensions(database);
+StoredDevice device_that_ran(Database& database, const Dimensions& dimensions,
+                             const std::string& sweep, const std::string& wanted,
+                             const std::filesystem::path& path) {
   std::set<std::string> others;
   for (Query row =
            database.query("SELECT device_id FROM sweep JOIN device ON device.id = device_id "
@@ -286,8 +286,8 @@ StoredDevice device_that_ran(Database& database, const std::string& sweep,
 
 }  // namespace
 
-Results Store::Impl::results(const Filter& filter, const KeepTrial& keep) {
-  const Dimensions dimensions(database);
+Results Store::Impl::results(const Filter& filter, const KeepTrial& keep,
+                             const Dimensions& dimensions) {
   const Matcher matches(filter, dimensions);
   const auto screened = read_screened(database);
   std::map<QuestionKey, std::vector<RankHead>> heads;  // oldest first
@@ -351,11 +351,8 @@ Results Store::Impl::results(const Filter& filter, const KeepTrial& keep) {
 }
 
 Results Store::results(const Filter& filter, const KeepTrial& keep) const {
-  Database& database = impl_->database;
-  return database.guarded([&] {
-    const Transaction transaction(database, Transaction::Mode::read);
-    return impl_->results(filter, keep);
-  });
+  return impl_->read(
+      [&](const Dimensions& dimensions) { return impl_->results(filter, keep, dimensions); });
 }
 
 Recording Store::record(const std::string& sweep_name, const std::string& of_device) const {
@@ -371,9 +368,9 @@ Recording Store::record(const std::string& sweep_name, const std::string& of_dev
   Results results;
   // All of one moment: a sweep may be replacing trials, whose samples would not be those of their
   // medians.
-  database.guarded([&] {
-    const Transaction transaction(database, Transaction::Mode::read);
-    const StoredDevice stored = device_that_ran(database, sweep_name, of_device, path());
+  impl_->read([&](const Dimensions& dimensions) {
+    const StoredDevice stored =
+        device_that_ran(database, dimensions, sweep_name, of_device, path());
     device = stored.info;
     provenance = stored.provenance;
     // Under the version that the kernel has now, a recording would not say so any more.
@@ -383,9 +380,8 @@ Recording Store::record(const std::string& sweep_name, const std::string& of_dev
           "is: {}",
           path().string(), sweep_name, provenance));
     }
-    results = impl_->results(filter, {});
+    results = impl_->results(filter, {}, dimensions);
     std::erase_if(results.trials, [&](const TrialRow& trial) { return !is_recorded(trial); });
-    const Dimensions dimensions(database);
     for (TrialRow& trial : results.trials) {
       TrialRow whole = read_whole_trial(database, dimensions, trial.id).value();
       whole.record.verification = std::move(trial.record.verification);

@@ -9,10 +9,7 @@ namespace {
 /// The number of a row that is known by its text. `select` and `table` are literals.
 std::int64_t id_of_text(Database& database, std::string_view select, std::string_view table,
                         const std::string& text, IfNew if_new) {
-  {
-    Query row = database.query(select, text);
-    if (row.step()) return row.integer(0);
-  }
+  if (const auto id = database.find(select, text)) return *id;
   return if_new == IfNew::leave ? 0 : database.insert(table, {{"text", text}});
 }
 
@@ -53,12 +50,10 @@ auto stored(const std::string& text, Parse parse) {
 std::int64_t device_id(Database& database, const DeviceInfo& device,
                        const std::string& provenance) {
   // Only the identity is compared: the other columns follow from it.
-  {
-    Query row = database.query(
-        "SELECT id FROM device WHERE uuid = ? AND name = ? AND driver = ? AND provenance = ?",
-        device.uuid, device.name, device.driver, provenance);
-    if (row.step()) return row.integer(0);
-  }
+  const auto id = database.find(
+      "SELECT id FROM device WHERE uuid = ? AND name = ? AND driver = ? AND provenance = ?",
+      device.uuid, device.name, device.driver, provenance);
+  if (id) return *id;
   return database.insert("device", Cells().add(device).set({"provenance", provenance}));
 }
 
@@ -73,10 +68,7 @@ std::int64_t id_of(Database& database, const Part& part, IfNew if_new) {
     }
     return sql;
   }();
-  {
-    Query found = database.query(select, cells);
-    if (found.step()) return found.integer(0);
-  }
+  if (const auto id = database.find(select, cells)) return *id;
   return if_new == IfNew::leave ? 0 : database.insert(kTable<Part>, cells);
 }
 template std::int64_t id_of(Database&, const KernelVersion&, IfNew);
@@ -102,7 +94,7 @@ KeyIds KeyWriter::ids(const TrialRecord& key) {
   KeyIds ids = {id(kernel_, key.kernel), id(toolchain_, key.toolchain), id(protocol_, key.protocol),
                 id(problem_, key.problem)};
   const std::string text = to_text(key.config);
-  database_.query("INSERT OR IGNORE INTO config(text) VALUES(?)", text).run();
+  database_.run("INSERT OR IGNORE INTO config(text) VALUES(?)", text);
   ids.is_new = database_.handle().getChanges() > 0;
   ids.config = ids.is_new ? database_.handle().getLastInsertRowid()
                           : config_id(database_, text, IfNew::leave);

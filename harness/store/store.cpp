@@ -155,13 +155,11 @@ void Store::end_sweep(std::int64_t sweep_id, const std::string& state) {
     database.exec("PRAGMA synchronous = FULL");
     {
       Transaction transaction(database, Transaction::Mode::write);
-      database
-          .query(
-              "UPDATE sweep SET state = ?, ended_at = strftime('%Y-%m-%dT%H:%M:%SZ') "
-              "WHERE id = ?",
-              state, sweep_id)
-          .run();
-      database.query("DELETE FROM trial WHERE sweep_id = ? AND status = 'running'", sweep_id).run();
+      database.run(
+          "UPDATE sweep SET state = ?, ended_at = strftime('%Y-%m-%dT%H:%M:%SZ') "
+          "WHERE id = ?",
+          state, sweep_id);
+      database.run("DELETE FROM trial WHERE sweep_id = ? AND status = 'running'", sweep_id);
       transaction.commit();
     }
     database.exec("PRAGMA synchronous = NORMAL");
@@ -186,25 +184,21 @@ Claim Store::claim(std::int64_t sweep_id, const TrialKey& key) {
     const auto found = trial_state(database, device, ids);
     Claim claim = Claim::fresh;
     if (!found) {
-      database
-          .query(
-              "INSERT INTO trial(device_id, kernel_id, toolchain_id, protocol_id, problem_id, "
-              "config_id, sweep_id, attempts, claimed_at, status) "
-              "VALUES(?, ?, ?, ?, ?, ?, ?, 1, unixepoch(), 'running')",
-              device, ids.kernel, ids.toolchain, ids.protocol, ids.problem, ids.config, sweep_id)
-          .run();
+      database.run(
+          "INSERT INTO trial(device_id, kernel_id, toolchain_id, protocol_id, problem_id, "
+          "config_id, sweep_id, attempts, claimed_at, status) "
+          "VALUES(?, ?, ?, ?, ?, ?, ?, 1, unixepoch(), 'running')",
+          device, ids.kernel, ids.toolchain, ids.protocol, ids.problem, ids.config, sweep_id);
     } else if (found->done()) {
       impl_->link(sweep_id, found->id);
       claim = Claim::done;
     } else if (is_running(database, *found)) {
       claim = Claim::taken;
     } else if (found->attempts < kMaxAttempts) {
-      database
-          .query(
-              "UPDATE trial SET sweep_id = ?, attempts = attempts + 1, claimed_at = unixepoch() "
-              "WHERE id = ?",
-              sweep_id, found->id)
-          .run();
+      database.run(
+          "UPDATE trial SET sweep_id = ?, attempts = attempts + 1, claimed_at = unixepoch() "
+          "WHERE id = ?",
+          sweep_id, found->id);
     } else {
       TrialRecord record{key, {}, {}, {}};
       record.outcome.status = Status::runtime;
@@ -230,7 +224,7 @@ void Store::release(std::int64_t sweep_id, const TrialKey& key) {
   impl_->write([&] {
     const auto found = impl_->state_of(sweep_id, key);
     if (found && !found->done() && found->sweep_id == sweep_id) {
-      impl_->database.query("DELETE FROM trial WHERE id = ?", found->id).run();
+      impl_->database.run("DELETE FROM trial WHERE id = ?", found->id);
     }
   });
 }
