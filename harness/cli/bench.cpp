@@ -49,7 +49,7 @@ void add_bench(Command program, const std::function<int(const BenchOptions&)>& r
   add_run_filter(verb, options->filter);
   verb.add_flag("--replay", options->replay,
                 "answer with the stored times also where there is a GPU");
-  add_kernel_folders(verb, options->kernels, options->include);
+  add_kernel_folders(verb, *options);
   verb.passes_on("--benchmark_", options->google);
   verb.footer(
       "Options of Google Benchmark's own, such as --benchmark_filter=REGEX,\n"

@@ -5,16 +5,15 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/include_path.h"
 #include "cli/results.h"
 
 namespace assay {
 
-struct BenchOptions {
+struct BenchOptions : KernelFolders {
   std::string db = "results/assay.db";
   ResultOptions filter;
   bool replay = false;
-  std::string kernels;
-  std::vector<std::string> include;
   std::vector<std::string> google;  // what Google Benchmark reads
 };
 

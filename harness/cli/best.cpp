@@ -1,9 +1,6 @@
 // `assay best`: the winner of each problem.
-#include "report/best.h"
 
 #include <fmt/format.h>
-
-#include <memory>
 
 #include "base/error.h"
 #include "base/terminal.h"
@@ -43,16 +40,15 @@ int run_best(const BestOptions& options) {
 }  // namespace
 
 void add_best(Command program) {
-  auto options = std::make_shared<BestOptions>();
-  Command verb = program.add_command(
-      "best", "the best configuration of each problem, its ties and its margin over the baseline");
+  auto [verb, options] = program.add_verb<BestOptions>(
+      "best", "the best configuration of each problem, its ties and its margin over the baseline",
+      run_best);
   add_result_options(verb, options->results);
   verb.add_flag("--ties", options->layout.ties, "list the ties under each table");
   verb.add_flag("--wide", options->layout.wide,
                 "whole parameter names, and the memory that is needed");
   verb.add_flag("--json", options->json, "print JSON instead of tables");
   verb.footer("example: assay best --op gemm_bf16 --problem M=16");
-  verb.runs([options] { return run_best(*options); });
 }
 
 }  // namespace assay

@@ -124,10 +124,8 @@ void Board::keep(const KernelSpec& kernel, const std::vector<fs::path>& include)
 }
 
 void Board::forget_unkept(Store& store, const std::string& op) const {
-  Filter filter;
-  filter.op = op;
   std::set<std::string> names;
-  for (const TrialRow& row : store.trials(filter)) names.insert(row.record.kernel.name);
+  for (const TrialRow& row : store.trials({.op = op})) names.insert(row.record.kernel.name);
   for (const std::string& name : names) {
     if (!fs::exists(folder_of(op, name))) store.forget_kernel(name);
   }

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,10 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct CheckOptions {
+struct CheckOptions : KernelFolders {
   std::vector<std::string> targets;
-  std::string kernels;
-  std::vector<std::string> include;
   SampleOptions sample;
 };
 
@@ -53,10 +50,9 @@ int run_check_verb(const CheckOptions& options) {
 }  // namespace
 
 void add_check(Command program) {
-  auto options = std::make_shared<CheckOptions>();
-  Command verb = program.add_command(
-      "check",
-      "run a sample of kernels' configurations on the CPU, without a GPU: are they right?");
+  auto [verb, options] = program.add_verb<CheckOptions>(
+      "check", "run a sample of kernels' configurations on the CPU, without a GPU: are they right?",
+      run_check_verb);
   verb.add_option("KERNEL|CONFIG", options->targets,
                   "kernels (kernels/*.yaml), sweeps (sweeps/*.yaml), or configurations as "
                   "KERNEL:NAME=VALUE,..")
@@ -67,12 +63,11 @@ void add_check(Command program) {
   verb.add_option("--threads COUNT", options->sample.threads,
                   "compiler threads; default: one for each core")
       .between(1, std::numeric_limits<int>::max());
-  add_kernel_folders(verb, options->kernels, options->include, "the folder of the file");
+  add_kernel_folders(verb, *options, "the folder of the file");
   verb.footer(
       "example: assay check kernels/vector_add.yaml --sample 5\n"
       "Each kernel runs on its smoke problem, or a smaller one. Exit code 1: a configuration is "
       "wrong.");
-  verb.runs([options] { return run_check_verb(*options); });
 }
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -59,6 +60,15 @@ class Command {
   Command(CLI::App& app, CommandState& state) : app_(&app), state_(&state) {}
 
   Command add_command(const std::string& name, const std::string& summary);
+  /// The same of a verb with options, which `run` gets: the command, and the options to bind.
+  template <class Options, class Run>
+  std::pair<Command, Options*> add_verb(const std::string& name, const std::string& summary,
+                                        const Run& run) {
+    auto options = std::make_shared<Options>();
+    Command verb = add_command(name, summary);
+    verb.runs([options, run] { return run(*options); });
+    return {verb, options.get()};
+  }
   /// A name begins with -- or is that of an argument by its place. Behind a blank stands what
   /// stands for the value in the help, with its unit: "--timeout SECONDS". `value` keeps its
   /// default where the option is not given. command.cpp lists the types that a value may have.

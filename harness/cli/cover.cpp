@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -215,9 +214,9 @@ int run_cover(const CoverOptions& options) {
 }  // namespace
 
 void add_cover(Command program) {
-  auto options = std::make_shared<CoverOptions>();
-  Command verb = program.add_command(
-      "cover", "the fewest configurations for the problems of a sweep, and what that costs");
+  auto [verb, options] = program.add_verb<CoverOptions>(
+      "cover", "the fewest configurations for the problems of a sweep, and what that costs",
+      run_cover);
   add_result_options(verb, options->results);
   verb.add_option("--protocol cold|sustained|hot|graph", options->protocol,
                   "only this protocol; default: cold")
@@ -233,7 +232,6 @@ void add_cover(Command program) {
                   "each table");
   verb.add_flag("--json", options->json, "print JSON instead of tables");
   verb.footer("example: assay cover --op gemm_bf16 --slow-down 3% --output gemm.pack");
-  verb.runs([options] { return run_cover(*options); });
 }
 
 }  // namespace assay

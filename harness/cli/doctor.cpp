@@ -242,9 +242,9 @@ int run_doctor(const DoctorOptions& options) {
 }  // namespace
 
 void add_doctor(Command program) {
-  auto options = std::make_shared<DoctorOptions>();
-  Command verb = program.add_command(
-      "doctor", "what this machine has, and whether its clock, flush and noise can be trusted");
+  auto [verb, options] = program.add_verb<DoctorOptions>(
+      "doctor", "what this machine has, and whether its clock, flush and noise can be trusted",
+      run_doctor);
   verb.add_option("--device INDEX|all", options->device,
                   "the GPU to examine; default: all of them, compared with each other");
   verb.add_flag("--json", options->json, "print JSON instead of tables");
@@ -252,7 +252,6 @@ void add_doctor(Command program) {
       "example: assay doctor --device 1\n"
       "exit code 3: nothing can be compiled here, or times could mislead; a missing GPU is no "
       "fault");
-  verb.runs([options] { return run_doctor(*options); });
 }
 
 }  // namespace assay

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 
 #include "base/device_info.h"
@@ -18,24 +17,20 @@
 namespace assay {
 namespace {
 
-struct ExplainOptions {
+struct ExplainOptions : KernelFolders {
   std::string target;
   std::string other;
   std::string db;
-  std::string kernels;
-  std::vector<std::string> include;
   std::string arch = "90a";
   bool json = false;
 };
 
 /// Its rounds in the verdict on its question, if it was re-ranked there.
 void add_rounds(Figures& figures, const ExplainOptions& options, const TrialRow& row) {
-  ResultOptions results;
-  if (!options.db.empty()) results.db = options.db;
-  results.op = row.record.kernel.op;
-  results.problem = to_text(row.record.problem);
-  results.device = row.device.name;
-  for (const RankRow& rank : open_results(results).results(results.filter()).ranks) {
+  const Filter asked{.op = row.record.kernel.op,
+                     .problem = to_text(row.record.problem),
+                     .device = row.device.name};
+  for (const RankRow& rank : open_results(options.db).results(asked).ranks) {
     for (const RankEntry& entry : rank.record.entries) {
       if (entry.trial_id != row.id) continue;
       figures.verdict = rank.record.finished_at;
@@ -61,9 +56,7 @@ Figures figures_of_trial(FigureSource& source, const ExplainOptions& options, st
 Figures figures_of(FigureSource& source, const ExplainOptions& options, const std::string& target) {
   if (const auto id = trial_number(target)) return figures_of_trial(source, options, *id);
   if (const auto named = named_config(target)) return source.of_config(*named, options.arch);
-  throw UsageError(fmt::format(
-      "expected a trial's number, or a configuration such as sgemm:TILE=8,..., found \"{}\"",
-      target));
+  refuse_target(target);
 }
 
 int run_explain(const ExplainOptions& options) {
@@ -84,9 +77,8 @@ int run_explain(const ExplainOptions& options) {
 }  // namespace
 
 void add_explain(Command program) {
-  auto options = std::make_shared<ExplainOptions>();
-  Command verb = program.add_command(
-      "explain", "what the time of a trial is made of, or why one of two is faster");
+  auto [verb, options] = program.add_verb<ExplainOptions>(
+      "explain", "what the time of a trial is made of, or why one of two is faster", run_explain);
   verb.add_option("TRIAL|CONFIG", options->target,
                   "a trial's number, or a configuration as KERNEL:NAME=VALUE,...")
       .required();
@@ -95,13 +87,12 @@ void add_explain(Command program) {
                   "the database or recording of a trial; default: results/assay.db");
   verb.add_option("--arch " + known_archs("|"), options->arch,
                   "compile a configuration for this one; of a trial its own; default: 90a");
-  add_kernel_folders(verb, options->kernels, options->include, kFolderOfSweep);
+  add_kernel_folders(verb, *options, kFolderOfSweep);
   verb.add_flag("--json", options->json, "print JSON instead of text");
   verb.footer(
       "example: assay explain 12\n"
       "example: assay explain 12 15, for why one of two trials is faster\n"
       "It needs no GPU. What assay profile counted of a trial is used, too.");
-  verb.runs([options] { return run_explain(*options); });
 }
 
 }  // namespace assay

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -230,8 +229,8 @@ int run_export(const ExportOptions& options) {
 }  // namespace
 
 void add_export(Command program) {
-  auto options = std::make_shared<ExportOptions>();
-  Command verb = program.add_command("export", "write tuned tables for other software");
+  auto [verb, options] = program.add_verb<ExportOptions>(
+      "export", "write tuned tables for other software", run_export);
   verb.add_option("--format FORMAT", options->format,
                   "json, csv, markdown: all tables\n"
                   "svg: a picture of the speed-ups\n"
@@ -265,7 +264,6 @@ void add_export(Command program) {
                   "what the machine code of a pack is for; may be repeated; default: the GPU of "
                   "each table");
   verb.footer("example: assay export --format header --op gemm_bf16 --output tuned_gemm.h");
-  verb.runs([options] { return run_export(*options); });
 }
 
 }  // namespace assay

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <memory>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -37,8 +36,8 @@ int run_import(const ImportOptions& options) {
 }  // namespace
 
 void add_import(Command program) {
-  auto options = std::make_shared<ImportOptions>();
-  Command verb = program.add_command("import", "put recorded trials into a database");
+  auto [verb, options] =
+      program.add_verb<ImportOptions>("import", "put recorded trials into a database", run_import);
   verb.add_option("FILE", options->file,
                   "a recording (.jsonl), or results of Kernel Tuner, T4, KTT or BAT (.json, .csv); "
                   ".gz or not")
@@ -46,7 +45,6 @@ void add_import(Command program) {
   verb.add_option("--db PATH [results/assay.db]", options->db,
                   "database to add them to; made if it is missing");
   verb.footer("example: assay import results/recorded/nvidia_h200/gemm.jsonl");
-  verb.runs([options] { return run_import(*options); });
 }
 
 }  // namespace assay

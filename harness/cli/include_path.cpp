@@ -13,11 +13,12 @@ namespace assay {
 
 namespace fs = std::filesystem;
 
-void add_kernel_folders(Command& verb, std::string& kernels, std::vector<std::string>& include,
-                        const std::string& place, const std::string& when) {
-  verb.add_option("--kernels DIR", kernels, when + "where the kernels are; default: " + place)
+void add_kernel_folders(Command& verb, KernelFolders& folders, const std::string& place,
+                        const std::string& when) {
+  verb.add_option("--kernels DIR", folders.kernels,
+                  when + "where the kernels are; default: " + place)
       .existing_folder();
-  verb.add_option("--include DIR", include,
+  verb.add_option("--include DIR", folders.include,
                   when + "a further folder that kernels may include headers from; may be repeated")
       .existing_folder();
 }

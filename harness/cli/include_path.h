@@ -13,9 +13,15 @@ inline constexpr const char* kKernelsHere = "kernels, else those installed";
 /// The same where a trial is named.
 inline constexpr const char* kFolderOfSweep = "where its sweep found them; else kernels";
 
+/// The folders that a verb's --kernels and --include name.
+struct KernelFolders {
+  std::string kernels = {};
+  std::vector<std::string> include = {};
+};
+
 /// Adds --kernels and --include. `place` is where kernels are by default, for the help. `when`,
 /// such as "with --rerun: ", says when the options mean something; empty: always.
-void add_kernel_folders(Command& verb, std::string& kernels, std::vector<std::string>& include,
+void add_kernel_folders(Command& verb, KernelFolders& folders,
                         const std::string& place = kKernelsHere, const std::string& when = "");
 
 /// What the store keeps as the command line of a sweep. It ends with the folder of the kernels, so

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,12 +29,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct InspectOptions {
+struct InspectOptions : KernelFolders {
   std::string target;
   std::string other;
   std::string db;
-  std::string kernels;
-  std::vector<std::string> include;
   std::string arch = "90a";
   std::string output;
   bool sass = false;
@@ -193,9 +190,8 @@ int run_inspect(const InspectOptions& options) {
 }  // namespace
 
 void add_inspect(Command program) {
-  auto options = std::make_shared<InspectOptions>();
-  Command verb = program.add_command(
-      "inspect", "what the compiler made of a kernel, or what tells two codes apart");
+  auto [verb, options] = program.add_verb<InspectOptions>(
+      "inspect", "what the compiler made of a kernel, or what tells two codes apart", run_inspect);
   verb.add_option("TRIAL|CONFIG|FILE", options->target,
                   "a trial's number, a configuration as KERNEL:NAME=VALUE,..., or a file\n"
                   "Files: .cu, .ptx, .cubin, or .sass as nvdisasm prints it.")
@@ -212,13 +208,12 @@ void add_inspect(Command program) {
   verb.add_option("--output FILE", options->output,
                   "also write the machine code of one, a cubin for nvdisasm and cuobjdump")
       .excludes(other);
-  add_kernel_folders(verb, options->kernels, options->include, kFolderOfSweep);
+  add_kernel_folders(verb, *options, kFolderOfSweep);
   Option json = verb.add_flag("--json", options->json, "print JSON instead of text");
   listing.excludes(other).excludes(json);
   verb.footer(
       "example: assay inspect 12 15, for two trials of results/assay.db\n"
       "example: assay inspect sgemm:TILE=8,THREADS_M=8,THREADS_N=16,BLOCK_K=8 --listing");
-  verb.runs([options] { return run_inspect(*options); });
 }
 
 }  // namespace assay

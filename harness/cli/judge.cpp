@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,7 +41,7 @@ namespace fs = std::filesystem;
 // kernel of CuTe took 58 s of a 2.5 GHz processor.
 constexpr double kCompileTimeoutS = 300;
 
-struct JudgeOptions {
+struct JudgeOptions : KernelFolders {
   std::string op;
   std::vector<std::string> submissions;
   std::string hidden;
@@ -50,8 +49,6 @@ struct JudgeOptions {
   std::string board;
   std::string device;
   std::string arch;
-  std::string kernels;
-  std::vector<std::string> include;
   bool full = false;
   bool json = false;
   bool trace = false;
@@ -187,10 +184,8 @@ class Judge {
     board_->forget_unkept(store, kernel.op);
     const std::string code = code_of(kernel, target_, compiler_, include);
     if (!code.empty()) kernel.name = judged.board = board_->name_of(kernel, code);
-    Filter filter;
-    filter.op = kernel.op;
-    filter.kernel = kernel.name;
-    filter.status = to_text(Status::correct);
+    const Filter filter{
+        .op = kernel.op, .kernel = kernel.name, .status = std::string(to_text(Status::correct))};
     const std::vector<TrialRow> trials = store.results(filter).trials;
     judged.is_known = std::ranges::any_of(trials, [&](const TrialRow& row) {
       return row.device == target_.device->info() &&
@@ -366,9 +361,7 @@ std::string told_standings(const JudgeOptions& options, const fs::path& op_path)
       options.op == op_path.stem() ? op_names(op_path) : std::vector<std::string>{options.op};
   std::vector<Standing> standings;
   for (const std::string& op : ops) {
-    Filter filter;
-    filter.op = op;
-    std::ranges::move(standings_of(store.results(filter)), std::back_inserter(standings));
+    std::ranges::move(standings_of(store.results({.op = op})), std::back_inserter(standings));
   }
   return options.json ? document("board", {{"standings", standings_json(standings)}})
                       : standings_text(standings, stdout_terminal());
@@ -412,9 +405,8 @@ int run_judge(const JudgeOptions& options) {
 }  // namespace
 
 void add_judge(Command program) {
-  auto options = std::make_shared<JudgeOptions>();
-  Command verb = program.add_command(
-      "judge", "whether kernels of an op are right, and how fast beside its baselines");
+  auto [verb, options] = program.add_verb<JudgeOptions>(
+      "judge", "whether kernels of an op are right, and how fast beside its baselines", run_judge);
   verb.add_option("OP", options->op, "the op, such as gemm_bf16, or gemm for all of its types")
       .required();
   verb.add_option("SUBMISSION", options->submissions,
@@ -431,7 +423,7 @@ void add_judge(Command program) {
                   "a GPU by index, or none, to compile only; default: 0");
   verb.add_option("--arch " + known_archs("|"), options->arch,
                   "with --device none: what to compile for; default: 90a");
-  add_kernel_folders(verb, options->kernels, options->include);
+  add_kernel_folders(verb, *options);
   verb.add_flag("--full", options->full,
                 "verify all problems as assay verify does; default: a quick look at the smallest");
   verb.add_flag("--json", options->json, "print a JSON document for each submission");
@@ -440,7 +432,6 @@ void add_judge(Command program) {
   verb.footer(
       "example: assay judge gemm_f32 my_gemm.cu\n"
       "exit code 0 when all are correct, 1 when one is wrong");
-  verb.runs([options] { return run_judge(*options); });
 }
 
 }  // namespace assay

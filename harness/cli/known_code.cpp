@@ -62,10 +62,14 @@ std::optional<NamedConfig> named_config(const std::string& target) {
   return NamedConfig{target.substr(0, colon), parse_config(target.substr(colon + 1))};
 }
 
+void refuse_target(const std::string& target) {
+  throw UsageError(fmt::format(
+      "expected a trial's number, or a configuration such as sgemm:TILE=8,..., found \"{}\"",
+      target));
+}
+
 TrialRow known_trial(const std::string& db, std::int64_t id) {
-  ResultOptions results;
-  if (!db.empty()) results.db = db;
-  const Store store = open_results(results);
+  const Store store = open_results(db);
   std::optional<TrialRow> row = store.trial(id);
   if (!row) {
     throw UsageError(fmt::format("no trial {} in {}; assay show --times and --failures list ids",

@@ -32,6 +32,9 @@ struct NamedConfig {
 /// can be.
 std::optional<NamedConfig> named_config(const std::string& target);
 
+/// Throws UsageError: a target is neither a trial's number nor a configuration.
+[[noreturn]] void refuse_target(const std::string& target);
+
 /// A trial of the database, by default results/assay.db where `db` is empty. Throws UsageError if
 /// there is none.
 TrialRow known_trial(const std::string& db, std::int64_t id);

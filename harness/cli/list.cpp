@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -37,11 +36,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct ListOptions {
+struct ListOptions : KernelFolders {
   std::vector<std::string> paths;
   std::string arch = "90a";
-  std::string kernels;
-  std::vector<std::string> include;
   bool recordings = false;
   bool json = false;
 };
@@ -320,20 +317,19 @@ int run_list(const ListOptions& options) {
 }  // namespace
 
 void add_list(Command program) {
-  auto options = std::make_shared<ListOptions>();
-  Command verb = program.add_command(
-      "list", "kernels and sweeps: how many configurations, and what each constraint removed");
+  auto [verb, options] = program.add_verb<ListOptions>(
+      "list", "kernels and sweeps: how many configurations, and what each constraint removed",
+      run_list);
   verb.add_option("PATHS", options->paths,
                   "files, listed constraint by constraint, folders, a pack, or ops (gemm_bf16); "
                   "default: kernels sweeps");
   verb.add_option("--arch " + known_archs("|"), options->arch,
                   "the compute capability whose limits are used; default: 90a");
-  add_kernel_folders(verb, options->kernels, options->include, "the folder kernels beside sweeps");
+  add_kernel_folders(verb, *options, "the folder kernels beside sweeps");
   verb.add_flag("--recordings", options->recordings,
                 "list the recordings in results/recorded; exit code 1 if any is stale");
   verb.add_flag("--json", options->json, "print JSON instead of tables");
   verb.footer("example: assay list kernels/gemm_mma.yaml --arch 80");
-  verb.runs([options] { return run_list(*options); });
 }
 
 }  // namespace assay

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 
 #include "base/counters.h"
 #include "base/error.h"
@@ -25,15 +24,13 @@
 namespace assay {
 namespace {
 
-struct ProfileOptions {
+struct ProfileOptions : KernelFolders {
   std::string target;
   std::string db;
   std::string problem;
   std::string set;
   std::vector<std::string> metrics;  // of CUPTI's own
   int gpu = 0;
-  std::string kernels;
-  std::vector<std::string> include;
   bool json = false;
 };
 
@@ -88,9 +85,7 @@ ProfiledSubject subject_of_config(const ProfileOptions& options, const NamedConf
 ProfiledSubject find_subject(const ProfileOptions& options) {
   if (const auto id = trial_number(options.target)) return subject_of_trial(options, *id);
   if (const auto named = named_config(options.target)) return subject_of_config(options, *named);
-  throw UsageError(fmt::format(
-      "expected a trial's number, or a configuration such as sgemm:TILE=8,..., found \"{}\"",
-      options.target));
+  refuse_target(options.target);
 }
 
 /// What is asked for: a set, metrics, or both.
@@ -148,9 +143,7 @@ void store_counted(const ProfileOptions& options, const ProfiledSubject& subject
   }
   const TrialRow& row = *subject.trial;
   if (row.device.uuid == gpu.uuid && row.provenance.empty()) {
-    ResultOptions results;
-    if (!options.db.empty()) results.db = options.db;
-    if (!Store::open(open_results(results).path()).add_measurements(row, counted)) {
+    if (!Store::open(open_results(options.db).path()).add_measurements(row, counted)) {
       print_err("not stored: trial {} was forgotten meanwhile\n", row.id);
     }
   } else {
@@ -192,9 +185,9 @@ int run_profile(const ProfileOptions& options) {
 }  // namespace
 
 void add_profile(Command program) {
-  auto options = std::make_shared<ProfileOptions>();
-  Command verb = program.add_command(
-      "profile", "what the GPU's counters say of a trial: memory, L2, tensor cores, stalls");
+  auto [verb, options] = program.add_verb<ProfileOptions>(
+      "profile", "what the GPU's counters say of a trial: memory, L2, tensor cores, stalls",
+      run_profile);
   verb.add_option("TRIAL|CONFIG", options->target,
                   "a trial's number, from assay show --times, or a configuration as "
                   "KERNEL:NAME=VALUE,...")
@@ -213,13 +206,12 @@ void add_profile(Command program) {
                   "Without --set, nothing else is counted. `ncu --query-metrics` lists them.");
   verb.add_option("--gpu INDEX", options->gpu, "the GPU to run on; default: 0")
       .between(0, std::numeric_limits<int>::max());
-  add_kernel_folders(verb, options->kernels, options->include, kFolderOfSweep);
+  add_kernel_folders(verb, *options, kFolderOfSweep);
   verb.add_flag("--json", options->json, "print JSON instead of a table");
   verb.footer(
       "example: assay profile 12 --set memory\n"
       "Counters are read in launches that are not timed. The counts are stored with the trial:\n"
       "assay show 12. Without a trial, nothing is stored.");
-  verb.runs([options] { return run_profile(*options); });
 }
 
 }  // namespace assay

@@ -113,7 +113,7 @@ int run_report(const ReportOptions& options) {
   }
   const Filter& filter = options.filter;
   std::vector<std::string> paths = options.paths;
-  if (paths.empty()) paths = {open_results({}).path().string()};
+  if (paths.empty()) paths = {open_results(ResultOptions()).path().string()};
   const std::filesystem::path folder = kernel_folder(options.kernels);
   auto kernels = std::make_shared<KernelsNow>(folder);
   auto figures = std::make_shared<FigureSource>(folder, std::vector<std::string>());
@@ -180,9 +180,9 @@ int run_report(const ReportOptions& options) {
 }  // namespace
 
 void add_report(Command program) {
-  auto options = std::make_shared<ReportOptions>();
-  Command verb = program.add_command(
-      "report", "one HTML file that opens offline: winners, every trial, history, GPUs");
+  auto [verb, options] = program.add_verb<ReportOptions>(
+      "report", "one HTML file that opens offline: winners, every trial, history, GPUs",
+      run_report);
   verb.add_option("PATH PATH...", options->paths,
                   "databases, recordings, or folders of both; default: results/assay.db");
   verb.add_option("--html FILE", options->html, "the file to write").required();
@@ -200,7 +200,6 @@ void add_report(Command program) {
       "exit codes: 0 done; 1 there is no trial to show; 2 a mistake; 3 the machine\n"
       "example: assay report --html report.html\n"
       "example: assay report after.db --baseline before.db --html report.html");
-  verb.runs([options] { return run_report(*options); });
 }
 
 }  // namespace assay

@@ -123,6 +123,12 @@ Store open_results(const ResultOptions& options) {
   return open(kDefaultDb);
 }
 
+Store open_results(const std::string& db) {
+  ResultOptions options;
+  if (!db.empty()) options.db = db;
+  return open_results(options);
+}
+
 std::string asked_for(const ResultOptions& options,
                       const std::vector<std::pair<const char*, std::string>>& further) {
   std::string text;

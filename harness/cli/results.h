@@ -13,7 +13,7 @@ namespace assay {
 
 /// Which results a verb looks at. These are the options that best, show and export share.
 struct ResultOptions : Filter {
-  std::optional<std::string> db;
+  std::optional<std::string> db = {};
 
   /// Throws UsageError when the problem is not NAME=value,...
   Filter filter() const;
@@ -32,6 +32,8 @@ void add_run_filter(Command verb, ResultOptions& options);
 /// Opens what --db names, by default results/assay.db. Throws UsageError, which says what to run
 /// when there is no default database yet.
 Store open_results(const ResultOptions& options);
+/// The same of a --db that is empty where it was not given.
+Store open_results(const std::string& db);
 
 /// "op gemm_bf16, problem M=16": what the user asked for, `further` options too, for a message that
 /// there is none.

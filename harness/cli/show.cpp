@@ -1,14 +1,13 @@
 // `assay show`: one trial in full, a problem, or how many ended how, the failures, the times.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <limits>
-#include <memory>
 #include <optional>
 
 #include "base/error.h"
 #include "base/terminal.h"
 #include "cli/contracts.h"
+#include "cli/known_code.h"
 #include "cli/results.h"
 #include "cli/verbs.h"
 #include "report/entry_json.h"
@@ -46,10 +45,7 @@ int show_one(const ShowOptions& options, const Store& store) {
 void read_target(ShowOptions& options) {
   const std::string& target = options.target;
   if (target.empty()) return;
-  std::int64_t id = 0;
-  const char* end = target.data() + target.size();
-  if (const auto [at, error] = std::from_chars(target.data(), end, id);
-      at == end && error == std::errc()) {
+  if (const auto id = trial_number(target)) {
     const ResultOptions& results = options.results;
     for (const auto& [name, is_given] : {std::pair("--failures", options.failures),
                                          {"--times", options.times},
@@ -58,7 +54,7 @@ void read_target(ShowOptions& options) {
                                          {"--problem", !results.problem.empty()},
                                          {"--device", !results.device.empty()},
                                          {"--sweep", !results.sweep.empty()}}) {
-      if (is_given) throw UsageError(fmt::format("trial {} is one; leave {} out", id, name));
+      if (is_given) throw UsageError(fmt::format("trial {} is one; leave {} out", *id, name));
     }
     options.id = id;
   } else if (target.find('=') != std::string::npos) {
@@ -124,9 +120,8 @@ int run_show(ShowOptions options) {
 }  // namespace
 
 void add_show(Command program) {
-  auto options = std::make_shared<ShowOptions>();
-  Command verb = program.add_command(
-      "show", "one trial in full, or a problem; else how many trials ended how");
+  auto [verb, options] = program.add_verb<ShowOptions>(
+      "show", "one trial in full, or a problem; else how many trials ended how", run_show);
   verb.add_option("ID|PROBLEM", options->target,
                   "a trial's number, from --times or --failures\n"
                   "Of a problem, such as M=16, the search and the times are drawn.");
@@ -139,7 +134,6 @@ void add_show(Command program) {
       .between(0, std::numeric_limits<int>::max());
   verb.add_flag("--json", options->json, "print JSON instead of text");
   verb.footer("example: assay show --failures --op gemm_bf16");
-  verb.runs([options] { return run_show(*options); });
 }
 
 }  // namespace assay

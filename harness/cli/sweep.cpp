@@ -54,12 +54,10 @@ std::string check_seconds(const std::string& text) {
   return fmt::format("expected a positive number of seconds, found \"{}\"", text);
 }
 
-struct SweepOptions {
+struct SweepOptions : KernelFolders {
   std::string file;
   std::string db = "results/assay.db";
   std::string device;
-  std::string kernels;
-  std::vector<std::string> include;
   std::string problem;
   std::string sizes;
   std::string shard;
@@ -278,7 +276,8 @@ int run_on_all(const SweepOptions& options, Json& summaries) {
   return worst;
 }
 
-int run_sweep(const SweepOptions& options) {
+int run_sweep(SweepOptions options) {
+  options.file = here_or_shipped(options.file).string();
   Json summaries = Json::array();
   int code = kExitDone;
   try {
@@ -297,8 +296,8 @@ int run_sweep(const SweepOptions& options) {
 }  // namespace
 
 void add_sweep(Command program) {
-  auto options = std::make_shared<SweepOptions>();
-  Command verb = program.add_command("sweep", "compile, check, time and rank every configuration");
+  auto [verb, options] = program.add_verb<SweepOptions>(
+      "sweep", "compile, check, time and rank every configuration", run_sweep);
   verb.add_option(
           "FILE", options->file,
           "a sweep (sweeps/*.yaml), or a kernel (kernels/*.yaml) to try on its smoke problem")
@@ -313,7 +312,7 @@ void add_sweep(Command program) {
           "Default: the first GPU, or without one the recording in results/recorded, and a\n"
           "sample of the configurations on the CPU")
       .check([](const std::string& text) { return text.empty() ? "it is empty" : ""; });
-  add_kernel_folders(verb, options->kernels, options->include, "the folder kernels beside sweeps");
+  add_kernel_folders(verb, *options, "the folder kernels beside sweeps");
   verb.add_option("--sizes FILE", options->sizes,
                   "run the problems that programs with libassay logged: see docs/runtime.md");
   verb.add_option("--problem M=1,N=4096", options->problem,
@@ -360,10 +359,6 @@ void add_sweep(Command program) {
                 "print the summary as JSON, and no progress\n"
                 "Of several GPUs: {\"error\": ..., \"devices\": [a summary each]}");
   verb.footer("example: assay sweep sweeps/gemm.yaml --problem M=4096 --budget-seconds 60");
-  verb.runs([options] {
-    options->file = here_or_shipped(options->file).string();
-    return run_sweep(*options);
-  });
 }
 
 }  // namespace assay

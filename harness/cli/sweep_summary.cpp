@@ -8,9 +8,8 @@
 #include <filesystem>
 
 #include "base/terminal.h"
-#include "report/best.h"
-#include "report/compiled_view.h"
 #include "report/entry_json.h"
+#include "report/launch_figures.h"
 #include "report/table.h"
 #include "report/tuned_table.h"
 #include "search/search.h"
@@ -89,10 +88,8 @@ void print_next(const TunedTable& table, const std::string& sweep, const Store& 
 /// The winners of this sweep's problems on this device, without those of other devices in the same
 /// database.
 std::vector<TunedTable> winners(const SweepSummary& summary, const Store& store) {
-  Filter filter;
-  filter.sweep = summary.sweep.name;
-  filter.status = to_text(Status::correct);
-  Results results = store.results(filter);
+  Results results =
+      store.results({.status = std::string(to_text(Status::correct)), .sweep = summary.sweep.name});
   const auto is_other = [&](const auto& row) {
     const std::vector<Problem>& asked = summary.sweep.problems;
     return row.provenance != summary.provenance || row.device.uuid != summary.device.uuid ||
@@ -106,9 +103,8 @@ std::vector<TunedTable> winners(const SweepSummary& summary, const Store& store)
 
 /// What was compiled for this device and not run.
 std::vector<CompiledConfig> compiled_configs(const SweepSummary& summary, const Store& store) {
-  Filter filter;
-  filter.sweep = summary.sweep.name;
-  filter.status = to_text(Status::compiled);
+  const Filter filter{.status = std::string(to_text(Status::compiled)),
+                      .sweep = summary.sweep.name};
   std::vector<CompiledConfig> configs;
   for (const TrialRow& row : store.trials(filter)) {
     if (row.device.uuid != summary.device.uuid) continue;

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <limits>
 #include <map>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -189,14 +188,13 @@ int run_verify(const VerifyOptions& options) {
 }  // namespace
 
 void add_verify(Command program) {
-  auto options = std::make_shared<VerifyOptions>();
-  Command verb =
-      program.add_command("verify", "check the winners once more, and harder than a sweep does");
+  auto [verb, options] = program.add_verb<VerifyOptions>(
+      "verify", "check the winners once more, and harder than a sweep does", run_verify);
   add_result_options(verb, options->results,
                      "the database, to which what is found is added; default: results/assay.db");
   verb.add_option("--gpu INDEX", options->gpu, "the GPU to run on; default: 0")
       .between(0, std::numeric_limits<int>::max());
-  add_kernel_folders(verb, options->kernels, options->include, kFolderOfSweep);
+  add_kernel_folders(verb, *options, kFolderOfSweep);
   verb.add_option("--seeds COUNT", options->counts.seeds,
                   "inputs of so many seeds, each on all kinds of data; default: 16")
       .between(1, 1'000'000);
@@ -207,7 +205,6 @@ void add_verify(Command program) {
   verb.footer(
       "example: assay verify --problem M=16 --seeds 100\n"
       "exit code 1 when a check failed or a winner could not be verified");
-  verb.runs([options] { return run_verify(*options); });
 }
 
 }  // namespace assay

@@ -4,16 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "cli/include_path.h"
 #include "cli/results.h"
 #include "tuner/verifier.h"
 
 namespace assay {
 
-struct VerifyOptions {
+/// Without a folder of kernels they are looked for where the sweep of the first winner found them.
+struct VerifyOptions : KernelFolders {
   ResultOptions results;
   int gpu = 0;
-  std::string kernels;  // empty: where the sweep of the first winner found them
-  std::vector<std::string> include = {};
   Verifier::Counts counts = {};
   bool json = false;     // print nothing while verifying
   bool missing = false;  // only winners of this GPU that were not verified before

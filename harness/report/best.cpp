@@ -1,4 +1,4 @@
-#include "report/best.h"
+#include "report/tuned_table.h"
 
 #include <fmt/format.h>
 
@@ -114,75 +114,37 @@ std::string common_measured(const TunedTable& table) {
 std::string table_text(const TunedTable& table, const BestLayout& options) {
   const auto texts = config_texts(table, options);
   const std::string baseline = common_baseline(table);
-  const bool has_baseline =
-      std::ranges::any_of(table.entries, [](const TunedRow& e) { return !e.baseline.empty(); });
-  std::vector<std::string> headers{"problem", "kernel", "configuration", ">time", ">95 % interval"};
-  if (has_baseline) headers.push_back(baseline.empty() ? ">vs baseline" : ">vs " + baseline);
-  if (has_baseline && baseline.empty()) headers.push_back("baseline");
-  const bool has_energy = table.objective.reads("energy_j");
-  if (has_energy) headers.push_back(">energy");
-  const bool has_metric = expression_begin(table.objective.text()) > 0;
-  if (has_metric) headers.push_back(">metric");
-  const bool has_roofline =
-      std::ranges::any_of(table.entries, [](const TunedRow& e) { return e.roofline_ns > 0; });
-  if (has_roofline) headers.push_back(">roofline");
-  const bool has_noise =
-      std::ranges::any_of(table.entries, [](const TunedRow& e) { return e.noise_ratio > 0; });
-  if (has_noise) headers.push_back(">noise");
-  const bool has_verified = std::ranges::any_of(
-      table.entries, [](const TunedRow& e) { return e.verification.has_value(); });
-  const bool has_prepared =
-      std::ranges::any_of(table.entries, [](const TunedRow& e) { return e.prepared.has_value(); });
-  const bool has_memory = options.wide && std::ranges::any_of(table.entries, [](const TunedRow& e) {
-                            return e.memory_bytes > 0;
-                          });
-  if (has_memory) headers.push_back(">memory");
-  if (has_memory && has_baseline) headers.push_back(">the baseline's");
-  if (has_prepared) headers.push_back("prepared");
-  if (has_verified) headers.push_back("verified");
-  headers.push_back(">ties");
   const std::string measured = common_measured(table);
-  const bool has_screened =
-      std::ranges::any_of(table.entries, [](const TunedRow& e) { return !e.reranked; });
-  const bool has_remark = measured.empty() || has_screened;
-  if (has_remark) headers.push_back(measured.empty() ? "measured" : "");
-  Table out(std::move(headers));
+  const bool has_metric = expression_begin(table.objective.text()) > 0;
+  const bool has_energy = table.objective.reads("energy_j");
+  Table out({"problem", "kernel", "configuration", ">time", ">95 % interval",
+             "?>vs " + (baseline.empty() ? "baseline" : baseline), "?baseline", "?>energy",
+             "?>metric", "?>roofline", "?>noise", "?>memory", "?>the baseline's", "?prepared",
+             "?verified", ">ties", measured.empty() ? "?measured" : "?"});
   for (const TunedRow& entry : table.entries) {
-    std::vector<std::string> cells{to_text(entry.problem), entry.best.kernel,
-                                   texts.at(entry.best.kernel).line(entry.best.config),
-                                   format_time(entry.time_ns.value), interval_text(entry.time_ns)};
-    if (has_baseline) cells.push_back(entry.baseline.empty() ? "-" : format_ratio(entry.speedup));
-    if (has_baseline && baseline.empty()) cells.push_back(entry.baseline);
-    if (has_energy) cells.push_back(entry.energy_j > 0 ? format_energy(entry.energy_j) : "-");
-    if (has_metric) {
-      cells.push_back(entry.front.empty() ? "-" : value_text(entry.front[0].achieved[0]));
-    }
-    if (has_roofline) {
-      cells.push_back(entry.roofline_ns > 0 ? format_percent(entry.roofline_ratio()) : "-");
-    }
-    if (has_noise) {
-      cells.push_back(entry.noise_ratio > 0 ? fmt::format("{:.2f} %", entry.noise_ratio * 100)
-                                            : "-");
-    }
-    const auto bytes = [](std::int64_t count) {
-      return count > 0 ? format_bytes(static_cast<double>(count)) : "-";
+    const auto bytes = [&](bool is_shown, std::int64_t count) {
+      return is_shown && count > 0 ? format_bytes(static_cast<double>(count)) : "-";
     };
-    if (has_memory) cells.push_back(bytes(entry.memory_bytes));
-    if (has_memory && has_baseline) cells.push_back(bytes(entry.baseline_memory_bytes));
-    if (has_prepared) {
-      cells.push_back(entry.prepared
-                          ? fmt::format("{} in {}",
-                                        format_bytes(static_cast<double>(entry.prepared->bytes)),
-                                        format_time(entry.prepared->time_ns))
-                          : "-");
-    }
-    if (has_verified) cells.push_back(verified_text(entry.verification));
-    cells.push_back(entry.reranked ? std::to_string(entry.ties.size()) : "-");
+    const auto& prepared = entry.prepared;
     std::string remark = measured.empty() ? measured_of(entry) : "";
     if (!entry.reranked) remark += (remark.empty() ? "" : "; ") + kScreened;
-    if (has_remark) cells.push_back(std::move(remark));
     const bool is_wrong = entry.verification && entry.verification->failure() != nullptr;
-    out.add_row(std::move(cells), is_wrong ? Style::failure : Style::plain);
+    out.add_row(
+        {to_text(entry.problem), entry.best.kernel,
+         texts.at(entry.best.kernel).line(entry.best.config), format_time(entry.time_ns.value),
+         interval_text(entry.time_ns), entry.baseline.empty() ? "-" : format_ratio(entry.speedup),
+         baseline.empty() ? entry.baseline : "",
+         has_energy && entry.energy_j > 0 ? format_energy(entry.energy_j) : "-",
+         has_metric && !entry.front.empty() ? value_text(entry.front[0].achieved[0]) : "-",
+         entry.roofline_ns > 0 ? format_percent(entry.roofline_ratio()) : "-",
+         entry.noise_ratio > 0 ? fmt::format("{:.2f} %", entry.noise_ratio * 100) : "-",
+         bytes(options.wide, entry.memory_bytes), bytes(options.wide, entry.baseline_memory_bytes),
+         prepared ? format_bytes(static_cast<double>(prepared->bytes)) + " in " +
+                        format_time(prepared->time_ns)
+                  : "-",
+         verified_text(entry.verification),
+         entry.reranked ? std::to_string(entry.ties.size()) : "-", std::move(remark)},
+        is_wrong ? Style::failure : Style::plain);
   }
   const Terminal& terminal = options.terminal;
   std::string heading =

@@ -99,6 +99,10 @@ std::string dump(const Json& json) {
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + '\n';
 }
 
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
 Json entry_json(const TunedRow& entry) {
   Json baseline(nullptr);
   if (!entry.baseline.empty()) {

@@ -51,6 +51,8 @@ Json toolchain_json(const Toolchain& toolchain);
 /// Indented by two, in ASCII, with a final newline; bytes that are not UTF-8 (a compiler's log may
 /// hold any) become U+FFFD.
 std::string dump(const Json& json);
+/// The same in one line, without its end.
+std::string line_of(const Json& json);
 
 /// What a verb prints for `--json`: `body` behind its schema, "assay-" and `name`, and the version.
 /// docs/json.md lists every document and every key.

@@ -53,9 +53,7 @@ const Value* find(const Config& config, const Names& names) {
 }
 
 /// A Python literal.
-std::string python(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-}
+std::string python(const std::string& text) { return line_of(text); }
 
 std::string python(const Value& value) {
   const auto* word = std::get_if<std::string>(&value);
@@ -84,13 +82,11 @@ std::string export_wisdom(const std::vector<TunedTable>& tables) {
   const TunedTable& table = table_of_one_kernel(tables, "wisdom");
   std::vector<std::string> names;
   for (const auto& [name, value] : table.entries[0].best.config) names.push_back(name);
-  const auto line = [](const Json& json) {
-    return json.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
-  };
-  std::string text = line({{"version", "1.0"},
-                           {"objective", "time"},
-                           {"tunable_parameters", names},
-                           {"key", table.entries[0].best.kernel}});
+  std::string text = line_of({{"version", "1.0"},
+                              {"objective", "time"},
+                              {"tunable_parameters", names},
+                              {"key", table.entries[0].best.kernel}}) +
+                     '\n';
   for (const TunedRow& entry : table.entries) {
     Json problem = Json::array();
     for (const auto& [dim, value] : entry.problem) {
@@ -111,15 +107,16 @@ std::string export_wisdom(const std::vector<TunedTable>& tables) {
       }
       std::visit([&](const auto& held) { config.push_back(held); }, *value);
     }
-    text += line({{"config", config},
-                  {"problem_size", problem},
-                  {"time", entry.time_ns.value / 1e6},
-                  {"environment",
-                   {{"device_name", table.device.name},
-                    {"compute_capability", table.device.cc},
-                    {"date", entry.finished_at},
-                    {"cuda_driver_version", entry.toolchain.driver},
-                    {"cuda_version", entry.toolchain.nvrtc}}}});
+    text += line_of({{"config", config},
+                     {"problem_size", problem},
+                     {"time", entry.time_ns.value / 1e6},
+                     {"environment",
+                      {{"device_name", table.device.name},
+                       {"compute_capability", table.device.cc},
+                       {"date", entry.finished_at},
+                       {"cuda_driver_version", entry.toolchain.driver},
+                       {"cuda_version", entry.toolchain.nvrtc}}}}) +
+            '\n';
   }
   return text;
 }

@@ -218,7 +218,7 @@ std::string trace_lines(const JudgedKernel& judged, std::string_view time) {
                         {"workload", workload_json(problem.problem, judged.inputs)},
                         {"solution", std::filesystem::path(judged.submission).stem().string()},
                         {"evaluation", std::move(evaluation)}};
-    lines += trace.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
+    lines += line_of(trace) + '\n';
   }
   return lines;
 }

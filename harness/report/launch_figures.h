@@ -5,9 +5,11 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/kernel_limits.h"
+#include "base/terminal.h"
 #include "base/trial.h"
 #include "inspect/occupancy.h"
 #include "space/plan.h"
@@ -44,5 +46,19 @@ std::vector<LaunchFigures> launch_figures(const Plan& plan, int cc, const Compil
 std::vector<const LaunchFigures*> first_launches(const std::vector<LaunchFigures>& launches);
 
 nlohmann::ordered_json launches_json(const std::vector<LaunchFigures>& launches);
+
+/// A configuration that was compiled and not run.
+struct CompiledConfig {
+  std::string kernel;
+  CompileReport compile;
+  std::optional<double> smem_bytes = {};     // of a block, static and dynamic: the most of a launch
+  std::optional<double> blocks_per_sm = {};  // the fewest of a launch
+};
+
+/// The measurements of a trial that was compiled only.
+inline constexpr std::string_view kBlockSmem = "block_smem", kBlocksPerSm = "blocks_per_sm";
+
+/// A table with a row for each kernel: between what its configurations lie, and how many spill.
+std::string compiled_text(const std::vector<CompiledConfig>& configs, const Terminal& terminal);
 
 }  // namespace assay

@@ -340,7 +340,7 @@ std::string PageData::json(const std::vector<ResultHistory>& histories) const {
                   {"devices", std::move(devices)},
                   {"questions", std::move(questions)},
                   {"history", Json::parse(history_json(histories)).at("history")}};
-  std::string text = page.dump(-1, ' ', true, Json::error_handler_t::replace);
+  std::string text = line_of(page);
   text.pop_back();  // the bracket
   return text + ",\"trials\":[" + trials + "]}";
 }

@@ -32,10 +32,6 @@ std::string short_message(const std::string& message) {
   return message.substr(0, std::min(message.find('\n'), kMost));
 }
 
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
-}
-
 /// A list of numbers. As values of the library, 10^6 of them would take 16 MB.
 template <class Number>
 std::string list(const std::vector<Number>& numbers) {
@@ -217,7 +213,7 @@ std::string PageTrials::json() const {
     at.resize(size(), -1);
     for (int& place : at) place = place < 0 ? -1 : place_of[static_cast<std::size_t>(place)];
     params += fmt::format("{}{{\"name\":{},\"values\":{}", params.empty() ? "" : ",",
-                          text_of(each.name), text_of(values));
+                          line_of(each.name), line_of(values));
     // A column of zeros says nothing.
     if (std::ranges::any_of(at, [](int place) { return place != 0; })) {
       params += ",\"at\":" + list(at);
@@ -228,11 +224,11 @@ std::string PageTrials::json() const {
   const auto add = [&text](const char* key, const std::string& json) {
     text += fmt::format(",\"{}\":{}", key, json);
   };
-  add("started_at", text_of(started_at_));
-  add("kernels", text_of(kernels_.texts()));
-  add("statuses", text_of(statuses_.texts()));
-  add("kinds", text_of(kinds_.texts()));
-  add("messages", text_of(messages_.texts()));
+  add("started_at", line_of(started_at_));
+  add("kernels", line_of(kernels_.texts()));
+  add("statuses", line_of(statuses_.texts()));
+  add("kinds", line_of(kinds_.texts()));
+  add("messages", line_of(messages_.texts()));
   add("kernel", list(kernel_));
   add("status", list(status_));
   add("kind", list(kind_));

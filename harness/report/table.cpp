@@ -45,10 +45,11 @@ constexpr std::size_t kBesideBars = 24;  // "  1.234 us     1234  "
 }  // namespace
 
 Table::Table(std::vector<std::string> headers) : headers_(std::move(headers)) {
-  right_.reserve(headers_.size());
   for (std::string& header : headers_) {
-    right_.push_back(header.starts_with('>'));
-    if (right_.back()) header.erase(0, 1);
+    for (auto [mark, marked] : {std::pair('?', &optional_), {'>', &right_}}) {
+      marked->push_back(header.starts_with(mark));
+      if (marked->back()) header.erase(0, 1);
+    }
   }
 }
 
@@ -63,6 +64,12 @@ bool Table::is_constant(std::size_t column) const {
   // Of two columns one names the rows.
   return rows_.size() > 1 && headers_.size() > 2 && std::ranges::all_of(rows_, [&](const Row& row) {
            return row.cells[column] == rows_.front().cells[column];
+         });
+}
+
+bool Table::is_left_out(std::size_t column) const {
+  return optional_[column] && std::ranges::all_of(rows_, [&](const Row& row) {
+           return row.cells[column].empty() || row.cells[column] == "-";
          });
 }
 
@@ -138,6 +145,7 @@ std::string Table::text(const Terminal& terminal) const {
   Columns shown;
   std::string constant;
   for (std::size_t i = 0; i < headers_.size(); ++i) {
+    if (is_left_out(i)) continue;
     if (is_limited && is_constant(i) && !(shown.empty() && i + 1 == headers_.size())) {
       const std::string& cell = rows_.front().cells[i];
       if (cell.empty()) continue;

@@ -14,7 +14,9 @@ namespace assay {
 /// under the header.
 class Table {
  public:
-  /// A header starting with '>' right-aligns its column (the mark is not printed).
+  /// A header starting with '>' right-aligns its column, and one starting with '?' leaves the
+  /// column out where no cell says anything: all are "-" or empty. Both marks, "?>", are not
+  /// printed.
   explicit Table(std::vector<std::string> headers);
   /// Control characters, line ends included, become '?'.
   void add_row(std::vector<std::string> cells, Style style = Style::plain);
@@ -32,13 +34,14 @@ class Table {
   using Columns = std::vector<std::size_t>;  // by their number
 
   bool is_constant(std::size_t column) const;
+  bool is_left_out(std::size_t column) const;
   std::vector<Columns> lines_of(Columns columns, std::size_t limit,
                                 std::vector<std::size_t>& widths) const;
   std::string row_text(const Row& row, const std::vector<Columns>& lines,
                        const std::vector<std::size_t>& widths) const;
 
   std::vector<std::string> headers_;
-  std::vector<bool> right_;
+  std::vector<bool> right_, optional_;
   std::vector<Row> rows_;
 };
 

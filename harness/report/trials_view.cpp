@@ -355,26 +355,18 @@ std::string times_text(std::vector<TrialRow> rows, std::size_t limit, const Term
   const std::vector<TrialRow> timed = timed_trials(std::move(rows));
   const std::size_t shown = shown_of(timed.size(), limit);
   const std::map<std::string, ConfigText> texts = config_texts(timed, shown, false);
-  const bool has_roofline =
-      std::any_of(timed.begin(), timed.begin() + static_cast<std::ptrdiff_t>(shown),
-                  [](const TrialRow& row) { return row.record.outcome.timing->roofline_ns > 0; });
-  std::vector<std::string> headers{">id", "problem", "kernel", "configuration", ">time"};
-  if (has_roofline) headers.push_back(">roofline");
-  headers.insert(headers.end(), {">clock", ">registers", ">spilled", "status", "measured"});
-  Table table(std::move(headers));
+  Table table({">id", "problem", "kernel", "configuration", ">time", "?>roofline", ">clock",
+               ">registers", ">spilled", "status", "measured"});
   for (std::size_t i = 0; i < shown; ++i) {
     const TrialRecord& trial = timed[i].record;
     const Timing& timing = *trial.outcome.timing;
-    std::vector<std::string> cells{
-        std::to_string(timed[i].id), to_text(trial.problem), trial.kernel.name,
-        texts.at(trial.kernel.name).line(trial.config), format_time(timing.median_ns)};
-    if (has_roofline) cells.push_back(roofline_cell(timing));
-    cells.insert(
-        cells.end(),
-        {clock_cell(timing), reported_cell(trial.compile, trial.compile.registers),
-         reported_cell(trial.compile, trial.compile.spill_bytes), timed_status(trial.outcome),
-         measured_text(timed[i].provenance, trial.finished_at)});
-    table.add_row(std::move(cells));
+    table.add_row({std::to_string(timed[i].id), to_text(trial.problem), trial.kernel.name,
+                   texts.at(trial.kernel.name).line(trial.config), format_time(timing.median_ns),
+                   roofline_cell(timing), clock_cell(timing),
+                   reported_cell(trial.compile, trial.compile.registers),
+                   reported_cell(trial.compile, trial.compile.spill_bytes),
+                   timed_status(trial.outcome),
+                   measured_text(timed[i].provenance, trial.finished_at)});
   }
   return table.text(terminal) + notes_text(texts, terminal) + left_out(timed.size(), shown);
 }

@@ -357,8 +357,7 @@ Results Store::results(const Filter& filter, const KeepTrial& keep) const {
 
 Recording Store::record(const std::string& sweep_name, const std::string& of_device) const {
   Database& database = impl_->database;
-  Filter filter;
-  filter.sweep = sweep_name;
+  const Filter filter{.sweep = sweep_name};
   DeviceInfo device;
   std::string provenance;
   const auto is_recorded = [&](const auto& row) {

@@ -26,12 +26,12 @@ enum class Claim {
 
 /// Which rows a query returns; an empty field matches all.
 struct Filter {
-  std::string op;
-  std::string kernel;
-  std::string problem;  // text, "M=16,N=4096,K=4096"; every dim named must match
-  std::string device;   // name, slug or UUID
-  std::string status;
-  std::string sweep;
+  std::string op = {};
+  std::string kernel = {};
+  std::string problem = {};  // text, "M=16,N=4096,K=4096"; every dim named must match
+  std::string device = {};   // name, slug or UUID
+  std::string status = {};
+  std::string sweep = {};
   // What only results() knows:
   std::int64_t run = 0;    // number of one run of a sweep, as in StoredSweep
   bool is_ranked = false;  // only trials of questions that have a verdict

@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/kernel_limits.h"
-#include "report/compiled_view.h"
 #include "report/launch_figures.h"
 #include "space/figures.h"
 #include "space/launched.h"

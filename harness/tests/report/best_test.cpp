@@ -1,4 +1,4 @@
-#include "report/best.h"
+#include "report/tuned_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

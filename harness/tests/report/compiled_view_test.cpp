@@ -1,4 +1,4 @@
-#include "report/compiled_view.h"
+#include "report/launch_figures.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "report/gate.h"
+#include "report/run_comparison.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

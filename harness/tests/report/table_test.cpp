@@ -39,6 +39,14 @@ TEST(Table, PadsShortRowsAndLeavesNoSpacesAtLineEnds) {
   EXPECT_THAT(table.text(), EndsWith("\nx\n"));
 }
 
+TEST(Table, LeavesOutAColumnThatSaysNothing) {
+  Table table({"name", "?>roofline", "?note"});
+  table.add_row({"a", "-", ""});
+  EXPECT_EQ(table.text(), "name\n----\na\n");
+  table.add_row({"b", "97 %", ""});
+  EXPECT_EQ(table.text(), "name  roofline\n--------------\na            -\nb         97 %\n");
+}
+
 /// The longest line, in columns.
 std::size_t longest(const std::string& text) {
   std::size_t most = 0;
