@@ -113,8 +113,7 @@ void check_samples(Database& database, Problems& problems) {
 /// Whether each trial agrees with itself.
 void check_trials(Database& database, const Dimensions& dimensions, Problems& problems) {
   static const std::string sql = select_trials("''", "true ORDER BY trial.id");
-  for (Query query = database.query(sql); query.step();) {
-    RowReader row(query);
+  for (Query row = database.query(sql); row.step();) {
     const TrialRow trial = read_unchecked(row, dimensions);
     const std::string wrong = contradiction(trial.record);
     if (!wrong.empty()) problems.push_back(fmt::format("trial {}: {}", trial.id, wrong));

@@ -78,6 +78,7 @@ void end_at_interrupt(sqlite3* handle) {
 }  // namespace
 
 bool Query::step() {
+  next_ = 0;
   const int result = sqlite3_step(statement_);
   if (result != SQLITE_ROW && result != SQLITE_DONE) fail(result);
   return result == SQLITE_ROW;

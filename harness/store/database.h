@@ -84,6 +84,19 @@ class Query {
   /// names such rows.
   std::vector<double> reals(int column) const;
 
+  // The columns one after another, in the order that the query selects them.
+  std::int64_t integer() { return integer(next_++); }
+  int small() { return small(next_++); }
+  bool flag() { return flag(next_++); }
+  std::string text() { return text(next_++); }
+  std::string_view view() { return view(next_++); }
+  double real() { return real(next_++); }
+  double real_or_zero() { return real_or_zero(next_++); }
+  std::vector<double> reals() { return reals(next_++); }
+  /// Whether the next column is NULL; stays before it.
+  bool is_null() const { return is_null(next_); }
+  void skip(int count = 1) { next_ += count; }
+
  private:
   void bind(std::nullptr_t) { check(sqlite3_bind_null(statement_, ++num_bound_)); }
   void bind(std::int64_t value) { check(sqlite3_bind_int64(statement_, ++num_bound_, value)); }
@@ -119,28 +132,7 @@ class Query {
 
   sqlite3_stmt* statement_;
   int num_bound_ = 0;
-};
-
-/// Reads a row's columns one after another, in the order that the query selects them.
-class RowReader {
- public:
-  explicit RowReader(const Query& row) : row_(row) {}
-  std::int64_t integer() { return row_.integer(next_++); }
-  int small() { return row_.small(next_++); }
-  bool flag() { return row_.flag(next_++); }
-  std::string text() { return row_.text(next_++); }
-  /// The text until the next step.
-  std::string_view view() { return row_.view(next_++); }
-  double real() { return row_.real(next_++); }
-  double real_or_zero() { return row_.real_or_zero(next_++); }
-  std::vector<double> reals() { return row_.reals(next_++); }
-  /// Whether the next column is NULL; stays before it.
-  bool is_null() const { return row_.is_null(next_); }
-  void skip(int count = 1) { next_ += count; }
-
- private:
-  const Query& row_;
-  int next_ = 0;
+  int next_ = 0;  // column of this row
 };
 
 /// A row that no assay has written. guarded() adds the file's name.

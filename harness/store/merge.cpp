@@ -159,9 +159,8 @@ void Merge::put_trials(Source& source) {
       select_trials("trial.message", "true ORDER BY trial.id", ", trial.sweep_id");
   const auto verifications = read_verifications(source.database, source.dimensions);
   std::map<std::int64_t, std::int64_t> trials;  // its number there, its number here
-  for (Query query = source.database.query(sql); query.step();) {
+  for (Query reader = source.database.query(sql); reader.step();) {
     check_interrupt();
-    RowReader reader(query);
     TrialRow row = read_trial(reader, source.dimensions);
     const std::int64_t sweep = reader.integer();
     row.record.measurements = read_measurements(source.database, row.id);

@@ -99,9 +99,8 @@ std::map<QuestionKey, Trials> find_all(Database& database, const Dimensions& dim
   std::map<Parts, Trials*> known;  // null: not asked for
   Parts last{};
   Trials* trials = nullptr;
-  for (Query query = database.query(is_any ? of_any : of_some, filter.sweep, filter.run);
-       query.step();) {
-    RowReader row(query);
+  for (Query row = database.query(is_any ? of_any : of_some, filter.sweep, filter.run);
+       row.step();) {
     Found found;
     found.id = row.integer();
     TrialIds& ids = found.ids;
@@ -191,10 +190,9 @@ void read_trials(Database& database, const Dimensions& dimensions, const Trials&
     const std::int64_t first = stretch.front().id, last = stretch.back().id;
     MeasurementReader measurements(database, first, last);
     auto wanted = stretch.begin();
-    for (Query query = database.query(sql, first, last); query.step();) {
-      while (wanted->id < query.integer(0)) ++wanted;
-      if (wanted->id > query.integer(0)) continue;
-      RowReader reader(query);
+    for (Query reader = database.query(sql, first, last); reader.step();) {
+      while (wanted->id < reader.integer(0)) ++wanted;
+      if (wanted->id > reader.integer(0)) continue;
       TrialRow row = read_short_trial(reader, dimensions);
       row.record.measurements = measurements.of(row.id);
       take(std::move(row));

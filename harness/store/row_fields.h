@@ -82,7 +82,7 @@ const std::string& column_list() {
 class RowFields {
  public:
   /// `dimensions` may be null for a record that refers to no others.
-  RowFields(RowReader& row, const Dimensions* dimensions) : row_(row), dimensions_(dimensions) {}
+  RowFields(Query& row, const Dimensions* dimensions) : row_(row), dimensions_(dimensions) {}
 
   template <class... Members>
   void operator()(const Field& field, Members&... members) {
@@ -129,12 +129,12 @@ class RowFields {
     }
   }
 
-  RowReader& row_;
+  Query& row_;
   const Dimensions* dimensions_;
 };
 
 template <class Record>
-Record read_record(RowReader& row, const Dimensions* dimensions = nullptr) {
+Record read_record(Query& row, const Dimensions* dimensions = nullptr) {
   Record record;
   RowFields reader(row, dimensions);
   fields(reader, record);

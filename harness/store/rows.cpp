@@ -29,8 +29,7 @@ template <class Row>
 void read_table(Database& database, SmallTable<Row>& rows) {
   const char* const table = kTable<Row>.data();
   static const std::string sql = fmt::format("SELECT id, {} FROM {}", column_list<Row>(), table);
-  for (Query query = database.query(sql); query.step();) {
-    RowReader row(query);
+  for (Query row = database.query(sql); row.step();) {
     const std::int64_t id = row.integer();
     rows[id] = supported(table, id, read_record<Row>(row));
   }
@@ -114,8 +113,7 @@ std::optional<TrialState> trial_state(Database& database, std::int64_t device, c
 Dimensions::Dimensions(Database& database) {
   static const std::string sql =
       fmt::format("SELECT id, provenance, {} FROM device", column_list<DeviceInfo>());
-  for (Query query = database.query(sql); query.step();) {
-    RowReader row(query);
+  for (Query row = database.query(sql); row.step();) {
     const std::int64_t id = row.integer();
     std::string provenance = row.text();
     if (!is_one_line(provenance)) {

@@ -244,9 +244,8 @@ std::vector<std::optional<TrialRecord>> Store::reuse(std::int64_t sweep_id,
         const auto state = trial_state(database, device, key_ids(database, keys[i], IfNew::leave));
         if (!state || !state->done()) continue;
         if (!dimensions) dimensions.emplace(database);
-        Query query = database.query(sql, state->id);
-        if (!query.step()) continue;
-        RowReader row(query);
+        Query row = database.query(sql, state->id);
+        if (!row.step()) continue;
         TrialRow trial = read_short_trial(row, *dimensions);
         trial.record.measurements = read_measurements(database, trial.id);
         found[i] = std::move(trial.record);

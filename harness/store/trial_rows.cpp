@@ -32,8 +32,7 @@ std::vector<Stored<Record>> read_all(Database& database, const Dimensions& dimen
       "JOIN sweep ON sweep.id = sweep_id WHERE ?1 = '' OR sweep.name = ?1 ORDER BY {0}.id",
       kTable<Record>, age, column_list<Record>(), join);
   std::vector<Stored<Record>> all;
-  for (Query query = database.query(sql, sweep); query.step();) {
-    RowReader row(query);
+  for (Query row = database.query(sql, sweep); row.step();) {
     const std::int64_t id = row.integer();
     Stored<Record> stored{row.integer(), row.integer(), row.integer(), row.integer()};
     if (!matches.device(stored.device) || !matches.op(row.text()) ||
@@ -89,7 +88,7 @@ std::string select_trials(std::string_view message, std::string_view where, std:
       columns, more, where);
 }
 
-TrialRow read_unchecked(RowReader& row, const Dimensions& dimensions) {
+TrialRow read_unchecked(Query& row, const Dimensions& dimensions) {
   TrialRow trial;
   trial.id = row.integer();
   const StoredDevice& device = dimensions.devices.at(row.integer());
@@ -100,14 +99,14 @@ TrialRow read_unchecked(RowReader& row, const Dimensions& dimensions) {
   return trial;
 }
 
-TrialRow read_trial(RowReader& row, const Dimensions& dimensions) {
+TrialRow read_trial(Query& row, const Dimensions& dimensions) {
   TrialRow trial = read_unchecked(row, dimensions);
   const std::string wrong = contradiction(trial.record);
   if (!wrong.empty()) throw DamagedRow(fmt::format("trial {}: {}", trial.id, wrong));
   return trial;
 }
 
-TrialRow read_short_trial(RowReader& row, const Dimensions& dimensions) {
+TrialRow read_short_trial(Query& row, const Dimensions& dimensions) {
   TrialRow trial = read_trial(row, dimensions);
   if (auto& timing = trial.record.outcome.timing) {
     timing->samples_ns = {};
@@ -119,9 +118,8 @@ TrialRow read_short_trial(RowReader& row, const Dimensions& dimensions) {
 std::optional<TrialRow> read_whole_trial(Database& database, const Dimensions& dimensions,
                                          std::int64_t id) {
   static const std::string sql = select_trials("trial.message", "trial.id = ?");
-  Query query = database.query(sql, id);
-  if (!query.step()) return std::nullopt;
-  RowReader row(query);
+  Query row = database.query(sql, id);
+  if (!row.step()) return std::nullopt;
   TrialRow trial = read_trial(row, dimensions);
   trial.record.measurements = read_measurements(database, id);
   return trial;
@@ -141,9 +139,8 @@ MeasurementReader::MeasurementReader(Database& database, std::int64_t first, std
 std::vector<Measurement> MeasurementReader::of(std::int64_t trial_id) {
   std::vector<Measurement> measurements;
   for (; is_any_ && rows_.integer(0) <= trial_id; is_any_ = rows_.step()) {
-    RowReader row(rows_);
-    if (row.integer() != trial_id) continue;
-    measurements.push_back(supported(read_record<Measurement>(row), [&] {
+    if (rows_.integer() != trial_id) continue;
+    measurements.push_back(supported(read_record<Measurement>(rows_), [&] {
       return fmt::format("a measurement of trial {}", trial_id);
     }));
   }
@@ -161,8 +158,7 @@ std::map<std::int64_t, Verification> read_verifications(Database& database,
   static const std::string sql =
       fmt::format("SELECT trial_id, {} FROM verification_check ORDER BY trial_id, position",
                   column_list<VerificationCheck>());
-  for (Query query = database.query(sql); query.step();) {
-    RowReader row(query);
+  for (Query row = database.query(sql); row.step();) {
     std::vector<VerificationCheck>& checks = verifications[row.integer()].checks;
     checks.push_back(read_record<VerificationCheck>(row));
   }
@@ -197,10 +193,9 @@ std::string read_entries_unchecked(Database& database, const Dimensions& dimensi
       "SELECT kernel_id, registers, spill_bytes, trial_id, {} FROM rank_entry "
       "LEFT JOIN trial ON trial.id = trial_id WHERE rank_id = ? ORDER BY position",
       column_list<RankEntry>());
-  for (Query query = database.query(entries, head.row.id); query.step();) {
-    RowReader row(query);
+  for (Query row = database.query(entries, head.row.id); row.step();) {
     const bool has_trial = !row.is_null();
-    if (has_trial) kernels.insert(query.integer(0));
+    if (has_trial) kernels.insert(row.integer(0));
     row.skip();
     CompileReport compile;
     compile.registers = row.small();
@@ -214,8 +209,7 @@ std::string read_entries_unchecked(Database& database, const Dimensions& dimensi
   for (const std::int64_t id : kernels) record.kernels.push_back(dimensions.kernels.at(id));
   static const std::string noise =
       fmt::format("SELECT {} FROM rank_noise WHERE rank_id = ?", column_list<NoiseFloor>());
-  if (Query query = database.query(noise, head.row.id); query.step()) {
-    RowReader row(query);
+  if (Query row = database.query(noise, head.row.id); row.step()) {
     record.noise = read_record<NoiseFloor>(row);
   }
   return wrong;
@@ -263,13 +257,12 @@ std::vector<TrialRow> Store::trials(const Filter& filter) const {
     const Matcher matches(filter, dimensions);
     MeasurementReader measurements(database, 0, std::numeric_limits<std::int64_t>::max());
     std::vector<TrialRow> trials;
-    for (Query query = database.query(sql, filter.status, filter.sweep); query.step();) {
+    for (Query row = database.query(sql, filter.status, filter.sweep); row.step();) {
       // Most rows of a narrow filter are left unread.
-      if (!matches.device(query.integer(1)) || !matches.kernel(query.integer(2)) ||
-          !matches.problem(query.integer(3))) {
+      if (!matches.device(row.integer(1)) || !matches.kernel(row.integer(2)) ||
+          !matches.problem(row.integer(3))) {
         continue;
       }
-      RowReader row(query);
       trials.push_back(read_short_trial(row, dimensions));
       trials.back().record.measurements = measurements.of(trials.back().id);
     }
@@ -311,10 +304,9 @@ std::vector<StoredSweep> Store::sweeps() const {
   Database& database = impl_->database;
   return impl_->read([&](const Dimensions& dimensions) {
     std::vector<StoredSweep> runs;
-    for (Query query =
+    for (Query row =
              database.query("SELECT id, name, state, started_at, device_id FROM sweep ORDER BY id");
-         query.step();) {
-      RowReader row(query);
+         row.step();) {
       runs.push_back({row.integer(), row.text(), row.text(), row.text(),
                       dimensions.devices.at(row.integer()).info});
     }

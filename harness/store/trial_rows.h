@@ -38,11 +38,11 @@ std::string select_trials(std::string_view message, std::string_view where,
 
 /// Leaves the reader at the columns of `more`. Throws DamagedRow where the trial contradicts
 /// itself.
-TrialRow read_trial(RowReader& row, const Dimensions& dimensions);
+TrialRow read_trial(Query& row, const Dimensions& dimensions);
 /// Without its samples.
-TrialRow read_short_trial(RowReader& row, const Dimensions& dimensions);
+TrialRow read_short_trial(Query& row, const Dimensions& dimensions);
 /// Whatever it says.
-TrialRow read_unchecked(RowReader& row, const Dimensions& dimensions);
+TrialRow read_unchecked(Query& row, const Dimensions& dimensions);
 /// The trial of a number, with its whole message and further measurements; nothing if it is not
 /// done.
 std::optional<TrialRow> read_whole_trial(Database& database, const Dimensions& dimensions,
