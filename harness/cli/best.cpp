@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/terminal.h"
-#include "cli/contracts.h"
+#include "cli/known_code.h"
 #include "cli/results.h"
 #include "cli/verbs.h"
 #include "report/tuned_table.h"

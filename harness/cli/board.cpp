@@ -163,6 +163,7 @@ std::string code_of(const KernelSpec& kernel, const Target& target, Compiler& co
   for (const std::string& hash : hashes) hasher.add(hash);
   return hasher.hex().substr(0, kHashDigits);
 }
+
 namespace {
 
 namespace fs = std::filesystem;

@@ -17,6 +17,7 @@
 #include "judge/reference_shapes.h"
 #include "messages/emulator.h"
 #include "report/table.h"
+#include "report/trials_view.h"
 #include "space/small_problem.h"
 #include "space/space.h"
 #include "spec/twins.h"
@@ -51,11 +52,9 @@ struct Tally {
 };
 
 std::string status_of(const Outcome& outcome) {
-  std::string text(to_text(outcome.status));
   // What the emulator does not know is no fault of the kernel.
   if (outcome.kind == "unsupported") return "emulator/unsupported";
-  if (!outcome.kind.empty()) text += "/" + outcome.kind;
-  return text;
+  return status_text(outcome.status, outcome.kind);
 }
 
 std::string count_text(const Tally& tally, const std::string& num_configs) {

@@ -14,8 +14,8 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/terminal.h"
-#include "cli/contracts.h"
 #include "cli/export_pack.h"
+#include "cli/known_code.h"
 #include "cli/results.h"
 #include "cli/verbs.h"
 

@@ -12,6 +12,7 @@
 #include "cli/results.h"
 #include "cli/verbs.h"
 #include "cuda/gpu_count.h"
+#include "report/entry_json.h"
 #include "report/history.h"
 #include "report/run_comparison.h"
 
@@ -140,6 +141,7 @@ void add_gate(Command program) {
       "or nothing can be compared; 3 undecided (unsure, gone, not comparable), or the machine\n"
       "example: assay gate results/assay.db --baseline main.jsonl --markdown summary.md");
 }
+
 namespace {
 
 struct CompareOptions {
@@ -155,7 +157,7 @@ int run_compare(const CompareOptions& options) {
   const Run before = load_run(options.before, options.filter);
   const Run after = load_run(options.after, options.filter);
   const RunComparison comparison = compare_runs(before, after, margin_ratio);
-  write_out(options.json ? comparison_json(comparison)
+  write_out(options.json ? document("compare", comparison_json(comparison))
                          : comparison_text(comparison, Shown::all, stdout_terminal()));
   const int worse = comparison.count(Fate::slower) + comparison.count(Fate::failed);
   return worse > 0 ? kExitNo : kExitDone;
@@ -182,6 +184,7 @@ void add_compare(Command program) {
       "example: assay compare old.jsonl results/assay.db\n"
       "example: assay compare 'results/assay.db#3' 'results/assay.db#7'");
 }
+
 namespace {
 
 struct HistoryOptions {

@@ -13,10 +13,11 @@
 #include "base/trial_record.h"
 #include "compile/compiler.h"
 #include "report/inspect_view.h"
+#include "report/tuned_table.h"
 #include "spec/kernel_spec.h"
 #include "store/store.h"
 
-// What verbs share: what an argument names, and the code behind it.
+// What verbs share: what an argument names, the code behind it, and the contract of a result.
 
 namespace assay {
 
@@ -90,5 +91,21 @@ std::future<CompileResult> begin_reading(Compiler& compiler, CompileJob job);
 /// What that made: the PTX, or with `sass` the machine code. Throws UsageError with the compiler's
 /// log, and Error where there is no compiler.
 Inspected read_compiled(std::future<CompileResult> begun, std::string title, bool sass);
+
+/// The contract of a trial as it was measured: of the sweep that measured it, or the one here;
+/// nothing where it is not there, or has changed.
+std::optional<KernelSpec> contract_of(const std::string& kernel, const std::string& contract_hash,
+                                      const TrialRow* trial);
+
+/// Those of the winners, by the kernel's name.
+std::map<std::string, KernelSpec> contracts_of(const std::vector<TunedTable>& tables,
+                                               const Store& store);
+
+/// The device memory that a trial needs: see memory_bytes in space/plan.h; 0: not known.
+std::int64_t memory_bytes(const TrialRow& trial);
+
+/// Says of each winner and of its baseline how much device memory it needs, where the contract is
+/// known.
+void add_memory(std::vector<TunedTable>& tables, const Store& store);
 
 }  // namespace assay

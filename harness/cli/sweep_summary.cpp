@@ -11,6 +11,7 @@
 #include "report/entry_json.h"
 #include "report/launch_figures.h"
 #include "report/table.h"
+#include "report/trials_view.h"
 #include "report/tuned_table.h"
 #include "search/search.h"
 #include "space/plan.h"
@@ -29,17 +30,11 @@ double mean(std::size_t sum, std::size_t count) {
   return static_cast<double>(sum) / static_cast<double>(count);
 }
 
-std::string status_text(const std::pair<Status, std::string>& what) {
-  std::string text(to_text(what.first));
-  if (!what.second.empty()) text += "/" + what.second;
-  return text;
-}
-
 void print_counts(const SweepReport& report, const Terminal& terminal) {
   Table table({"status", ">trials", "for example"});
   for (const auto& [what, count] : report.counts) {
     const auto example = report.examples.find(what);
-    table.add_row({status_text(what), format_count(count),
+    table.add_row({status_text(what.first, what.second), format_count(count),
                    example == report.examples.end() ? "" : first_line(example->second)},
                   is_failure(what.first) ? Style::failure : Style::plain);
   }

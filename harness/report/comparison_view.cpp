@@ -200,7 +200,7 @@ std::string comparison_text(const RunComparison& comparison, Shown shown,
   return text + '\n' + folded_text(summary_text(comparison), terminal);
 }
 
-Json comparison_object(const RunComparison& comparison) {
+Json comparison_json(const RunComparison& comparison) {
   Json counts = Json::object();
   for (int i = 0; i <= static_cast<int>(Fate::added); ++i) {
     const auto fate = static_cast<Fate>(i);
@@ -222,9 +222,6 @@ Json comparison_object(const RunComparison& comparison) {
            })}};
 }
 
-std::string comparison_json(const RunComparison& comparison) {
-  return document("compare", comparison_object(comparison));
-}
 namespace {
 
 constexpr std::size_t kMostMarkdownBytes = 60'000;
@@ -353,7 +350,7 @@ std::string gate_junit(const RunComparison& comparison, const Allowed& allowed) 
 
 std::string gate_json(const RunComparison& comparison, const Allowed& allowed) {
   Json json{{"gate", to_text(gate_of(comparison, allowed))}};
-  json.update(comparison_object(comparison));
+  json.update(comparison_json(comparison));
   return document("gate", json);
 }
 

@@ -144,6 +144,7 @@ std::string export_markdown(const std::vector<TunedTable>& tables) {
   }
   return text;
 }
+
 namespace {
 
 constexpr double kWidth = 860;

@@ -132,6 +132,7 @@ std::string export_kernel_tuner(const std::vector<TrialRow>& trials) {
   }
   return text + "\n}\n}";
 }
+
 namespace {
 
 std::string name_of(const TunedTable& table, const TunedRow& entry, const std::string& which) {

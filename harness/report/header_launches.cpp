@@ -139,8 +139,7 @@ std::string function_text(const HeaderKernel& kernel, const DeviceInfo& device,
   return out + "  return {};\n}\n\n";
 }
 
-}  // namespace
-
+/// Whether its launches can be written in C++: none is repeated, and all numbers are integers.
 bool has_launch_functions(const KernelSpec& kernel) {
   // Within these an expression is of real numbers, in which 7 / 4 is 1.75.
   const auto is_real = [](const ExprSpec& expr) {
@@ -161,6 +160,8 @@ bool has_launch_functions(const KernelSpec& kernel) {
                               [&](const LetSpec& let) { return is_real(let.value); }) &&
          std::ranges::none_of(kernel.launches, is_beyond);
 }
+
+}  // namespace
 
 std::string launches_text(const std::vector<HeaderKernel>& kernels, const DeviceInfo& device,
                           const std::map<std::string, std::string>& dims,

@@ -15,9 +15,6 @@ struct HeaderKernel {
   const KernelSpec* contract = nullptr;
 };
 
-/// Whether its launches can be written in C++: none is repeated, and all numbers are integers.
-bool has_launch_functions(const KernelSpec& kernel);
-
 /// num_launches() and launch() of a header: entry, grid, block, cluster and shared memory of each
 /// launch as functions of the sizes. `dims` and `params` say what the header calls the members of
 /// Problem and Config.

@@ -146,6 +146,7 @@ Json judged_json(const JudgedKernel& judged) {
           {"board", text_or_null(judged.board)},
           {"is_known", judged.is_known}};
 }
+
 namespace {
 
 std::string_view status_of(const JudgedKernel& judged) {
@@ -222,6 +223,7 @@ std::string trace_lines(const JudgedKernel& judged, std::string_view time) {
   }
   return lines;
 }
+
 namespace {
 
 void add_ranked(Standing& standing, const RankRecord& verdict) {

@@ -10,7 +10,7 @@
 #include "base/terminal.h"
 #include "store/store.h"
 
-// What `assay judge` says of a submission.
+// What `assay judge` says of a submission, and how kernels stand on a board.
 
 namespace assay {
 

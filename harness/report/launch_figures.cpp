@@ -69,6 +69,7 @@ Json launches_json(const std::vector<LaunchFigures>& launches) {
             {"is_early", launch.is_early}};
   });
 }
+
 namespace {
 
 std::string range(const std::string& least, const std::string& most) {

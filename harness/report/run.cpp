@@ -117,12 +117,6 @@ Run RunBuilder::finish(std::string name, std::vector<RankRow> ranks) {
   return run;
 }
 
-Run make_run(std::string name, Results results) {
-  RunBuilder builder;
-  for (const TrialRow& row : results.trials) builder.add(row);
-  return builder.finish(std::move(name), std::move(results.ranks));
-}
-
 Run make_run(std::string name, const Store& store, const Filter& filter) {
   RunBuilder builder;
   Results results = store.results(filter, [&](const TrialRow& row, const Results&) {

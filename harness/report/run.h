@@ -62,8 +62,7 @@ class RunBuilder {
   std::map<std::pair<std::string, std::string>, Gathered> all_;  // by question and provenance
 };
 
-Run make_run(std::string name, Results results);
-/// The same of what a filter asks a store for, of which no trial is kept longer than needed.
+/// What a filter asks a store for, of which no trial is kept longer than needed.
 Run make_run(std::string name, const Store& store, const Filter& filter);
 
 /// What a provenance says of a kernel that has changed since its times were recorded.

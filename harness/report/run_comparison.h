@@ -67,9 +67,8 @@ std::string comparison_text(const RunComparison& comparison, Shown shown,
 /// "21 results: 1 slower, 20 same; ...": one line, without its end.
 std::string summary_text(const RunComparison& comparison);
 
-/// One JSON document. What is not known is null.
-std::string comparison_json(const RunComparison& comparison);
-nlohmann::ordered_json comparison_object(const RunComparison& comparison);
+/// The comparison as a document, in which what is not known is null.
+nlohmann::ordered_json comparison_json(const RunComparison& comparison);
 
 /// "1.235 us"; "-" of 0, which stands for no time.
 std::string time_text(double ns);

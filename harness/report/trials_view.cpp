@@ -29,7 +29,7 @@ std::string reported_cell(const CompileReport& compile, int value) {
 constexpr std::size_t kReasonColumns = 70;
 
 std::string status_text(const Outcome& outcome) {
-  return std::string(to_text(outcome.status)) + (outcome.kind.empty() ? "" : "/" + outcome.kind);
+  return assay::status_text(outcome.status, outcome.kind);
 }
 
 std::string timed_status(const Outcome& outcome) {
@@ -190,6 +190,10 @@ Json trial_object(const TrialRow& row) {
 }
 
 }  // namespace
+
+std::string status_text(Status status, const std::string& kind) {
+  return std::string(to_text(status)) + (kind.empty() ? "" : "/" + kind);
+}
 
 std::string trial_text(const TrialRow& row, std::int64_t memory_bytes, const Terminal& terminal) {
   const TrialRecord& trial = row.record;

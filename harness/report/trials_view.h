@@ -9,6 +9,9 @@
 
 namespace assay {
 
+/// "correct", "compile/error": the status, and what kind of it.
+std::string status_text(Status status, const std::string& kind);
+
 /// One trial in full: configuration, what the compiler said, status and message, the check's
 /// figures, the times and a histogram of the samples.
 std::string trial_text(const TrialRow& row, std::int64_t memory_bytes = 0,

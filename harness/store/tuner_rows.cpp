@@ -303,6 +303,7 @@ TrialRecord combined(std::vector<TrialRecord> runs) {
   last.outcome.timing = timing_of(std::move(samples_ns));
   return last;
 }
+
 namespace {
 
 class Table {

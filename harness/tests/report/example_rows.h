@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "report/run.h"
 #include "report/tuned_table.h"
 
 namespace assay {
@@ -121,6 +122,13 @@ inline RankRow rank(const Problem& problem, const std::string& kernel, const std
   row.record.entries = {winner, entry("gemm_mma", "BLOCK_M=32,STAGES=9", median_ns * 1.05, 1.05),
                         baseline};
   return row;
+}
+
+/// The run that found these results.
+inline Run run(std::string name, Results results) {
+  RunBuilder builder;
+  for (const TrialRow& row : results.trials) builder.add(row);
+  return builder.finish(std::move(name), std::move(results.ranks));
 }
 
 }  // namespace assay::example

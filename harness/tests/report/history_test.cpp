@@ -43,7 +43,7 @@ Results results_of(int day, double best_ns, const std::string& driver = "580.1",
 std::vector<ResultHistory> history_of(const std::vector<Results>& runs) {
   HistoryBuilder builder;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    builder.add(make_run(fmt::format("run{}", i), runs[i]));
+    builder.add(example::run(fmt::format("run{}", i), runs[i]));
   }
   return builder.finish(0.01);
 }

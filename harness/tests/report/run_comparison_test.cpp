@@ -51,7 +51,7 @@ class RunOf {
     return *this;
   }
   Results& results() { return results_; }
-  Run run() const { return make_run("run", results_); }
+  Run run() const { return example::run("run", results_); }
 
  private:
   std::mt19937_64 random_;
@@ -270,8 +270,8 @@ TEST(ComparisonText, LinesUpAndSumsUp) {
 
 TEST(ComparisonJson, HoldsEveryResult) {
   RunOf after = RunOf(2).with_code(2).add(kSmall, 1100).add(kLarge, 1000);
-  const auto json = nlohmann::json::parse(
-      comparison_json(compare(RunOf(1).add(kSmall, 1000).add(problem(3, 3), 1), after)));
+  const nlohmann::json json =
+      comparison_json(compare(RunOf(1).add(kSmall, 1000).add(problem(3, 3), 1), after));
   ASSERT_EQ(json["results"].size(), 3u);
   EXPECT_EQ(json["verdicts"]["slower"], 1);
   EXPECT_EQ(json["verdicts"]["new"], 1);
