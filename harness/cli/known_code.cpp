@@ -20,7 +20,6 @@
 #include "compile/source_tree.h"
 #include "judge/reference_shapes.h"
 #include "space/plan.h"
-#include "space/plan.h"
 #include "spec/twins.h"
 #include "tuner/kernel_version.h"
 
