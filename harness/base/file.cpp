@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file_reader.h"
 #include "base/interrupt.h"
 
 namespace assay {

@@ -3,18 +3,7 @@
 // Headers that nearly every file includes and that we never edit. They are parsed once for the
 // whole build.
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <functional>
-#include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
-#include <variant>
-#include <vector>
 
 // json_definitions.cpp has the code of these once for the whole program.
 extern template class nlohmann::basic_json<>;

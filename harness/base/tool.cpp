@@ -10,11 +10,11 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "base/child_process.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/library.h"
-#include "base/spawn.h"
 
 namespace assay {
 namespace {

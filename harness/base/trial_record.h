@@ -6,7 +6,6 @@
 
 #include "base/trial.h"
 #include "base/value.h"
-#include "base/verification.h"
 
 namespace assay {
 

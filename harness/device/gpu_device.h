@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/trial.h"
 #include "base/trial_record.h"
-#include "base/verification.h"
 #include "device/device.h"
 
 namespace assay {

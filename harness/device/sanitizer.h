@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/verification.h"
+#include "base/trial.h"
 
 namespace assay {
 

@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/child_process.h"
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "base/spawn.h"
 
 namespace assay {
 namespace {

@@ -15,7 +15,6 @@
 #include "judge/tolerance.h"
 #include "launch/failure.h"
 #include "support/arena.h"
-#include "support/guard_zones.h"
 #include "support/inputs.h"
 
 namespace assay {

@@ -11,8 +11,8 @@
 #include "judge/check.h"
 #include "judge/output_part.h"
 #include "judge/tolerance.h"
+#include "support/arena.h"
 #include "support/device_word.h"
-#include "support/guard_zones.h"
 
 namespace assay {
 namespace {
@@ -88,7 +88,7 @@ class Comparer {
     DeviceWord<double> squares(driver_, stream_);
     support_.sum_squares(plan.dtype, first.buffer.data, elements, squares.pointer());
     const double rms = std::sqrt(squares.read() / static_cast<double>(elements));
-    if (!std::isfinite(rms)) fail(fmt::format("made a NaN or an infinity in {}", plan.name));
+    if (!std::isfinite(rms)) fail("made a NaN or an infinity in {}", plan.name);
     const Tolerance tolerance =
         derive_tolerance(plan.dtype, arithmetic_of(kernel_), {elements, rms});
     DeviceWord<Comparison> result(driver_, stream_);
@@ -96,15 +96,13 @@ class Comparer {
                      tolerance.element, result.pointer());
     const Comparison found = result.read();
     if (found.unwritten > 0) {
-      fail(fmt::format("did not write {} of the {} elements of {}; the first is {}",
-                       found.unwritten, elements, plan.name,
-                       coordinate_text(plan.name, plan.shape, ~found.not_first_unwritten)));
+      fail("did not write {} of the {} elements of {}; the first is {}", found.unwritten, elements,
+           plan.name, coordinate_text(plan.name, plan.shape, ~found.not_first_unwritten));
     }
     if (found.bad > 0) {
       const std::uint64_t index = ~found.not_first_bad;
-      fail(fmt::format(
-          "made {:.9g} and then {:.9g} of {}: it must write every element, and the same each time",
-          read(first, index), read(second, index), coordinate_text(plan.name, plan.shape, index)));
+      fail("made {:.9g} and then {:.9g} of {}: it must write every element, and the same each time",
+           read(first, index), read(second, index), coordinate_text(plan.name, plan.shape, index));
     }
   }
 
@@ -113,13 +111,15 @@ class Comparer {
     DeviceWord<std::array<std::uint64_t, 2>> found(driver_, stream_);
     GuardZones(driver_, stream_, support_, {written.buffer}).check(found.pointer());
     if (found.read() != std::array<std::uint64_t, 2>{}) {
-      fail(fmt::format("wrote outside of {}", written.buffer.name));
+      fail("wrote outside of {}", written.buffer.name);
     }
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
-    throw oracle_failure("the reference {} of {} {}", kernel_.launch.entry, kernel_.source, what);
+  template <typename... Parts>
+  [[noreturn]] void fail(fmt::format_string<Parts...> format, Parts&&... parts) const {
+    throw oracle_failure("the reference {} of {} {}", kernel_.launch.entry, kernel_.source,
+                         fmt::format(format, std::forward<Parts>(parts)...));
   }
 
   double read(const Written& written, std::uint64_t index) const {

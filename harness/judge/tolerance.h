@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/dtype.h"
-#include "support/element_bound.h"
+#include "support/support_kernels.h"
 
 namespace assay {
 

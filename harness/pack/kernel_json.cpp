@@ -118,13 +118,15 @@ class KernelReader {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& message) const {
-    throw UsageError("kernel {}: {}", spec_.name, message);
+  template <typename... Parts>
+  [[noreturn]] void fail(fmt::format_string<Parts...> format, Parts&&... parts) const {
+    throw UsageError("kernel {}: {}", spec_.name,
+                     fmt::format(format, std::forward<Parts>(parts)...));
   }
 
   const Json& list(const Json& source, std::size_t most) const {
-    if (!source.is_array()) fail("expected a list, found " + std::string(source.type_name()));
-    if (source.size() > most) fail(fmt::format("a list has {} items, of {}", source.size(), most));
+    if (!source.is_array()) fail("expected a list, found {}", source.type_name());
+    if (source.size() > most) fail("a list has {} items, of {}", source.size(), most);
     return source;
   }
 
@@ -132,7 +134,7 @@ class KernelReader {
     const auto& text = source.get_ref<const std::string&>();
     if (text.empty() || text.size() > kMostNameBytes ||
         std::ranges::any_of(text, [](char c) { return c < ' ' || c > '~'; })) {
-      fail(fmt::format("a name has {} bytes, or some that names do not have", text.size()));
+      fail("a name has {} bytes, or some that names do not have", text.size());
     }
     return text;
   }
@@ -142,7 +144,7 @@ class KernelReader {
     try {
       return {real ? Expr::parse_real(text, symbols_) : Expr::parse(text, symbols_), {}};
     } catch (const ExprError& error) {
-      fail(fmt::format("\"{}\": {}", text, error.what()));
+      fail("\"{}\": {}", text, error.what());
     }
   }
 
@@ -155,7 +157,7 @@ class KernelReader {
   std::vector<ExprSpec> exprs(const Json& source, std::size_t least, std::size_t most) const {
     std::vector<ExprSpec> all;
     for (const Json& each : list(source, most)) all.push_back(expr(each));
-    if (all.size() < least) fail(fmt::format("a list has {} items, not {}", all.size(), least));
+    if (all.size() < least) fail("a list has {} items, not {}", all.size(), least);
     return all;
   }
 
@@ -179,7 +181,7 @@ class KernelReader {
 
   std::string claim(const Json& source, bool real = false) {
     std::string text = name(source);
-    if (symbols_.find(text) >= 0) fail("two things are called " + text);
+    if (symbols_.find(text) >= 0) fail("two things are called {}", text);
     symbols_.add(text, real);
     return text;
   }
@@ -193,12 +195,12 @@ class KernelReader {
     for (const ArgSpec& arg : spec_.args) {
       if (arg.name == text) return arg;
     }
-    fail("it has no argument " + text);
+    fail("it has no argument {}", text);
   }
 
   const BufferSpec& buffer_called(const std::string& text) const {
     const auto* buffer = std::get_if<BufferSpec>(&arg_called(text).form);
-    if (buffer == nullptr) fail(text + " is no buffer");
+    if (buffer == nullptr) fail("{} is no buffer", text);
     return *buffer;
   }
 
@@ -215,7 +217,7 @@ class KernelReader {
     }
     if (const auto symbol = source.find("symbol"); symbol != source.end()) {
       spec.symbol = name(*symbol);
-      if (spec.role != Role::in) fail(spec.symbol + " is a copy of what is no input");
+      if (spec.role != Role::in) fail("{} is a copy of what is no input", spec.symbol);
     }
     return spec;
   }
@@ -239,7 +241,7 @@ class KernelReader {
         continue;
       }
       const ArgSpec& arg = arg_called(name(member));
-      if (!members_.insert(arg.name).second) fail(arg.name + " is a member twice");
+      if (!members_.insert(arg.name).second) fail("{} is a member twice", arg.name);
       spec.members.push_back({arg.name});
     }
     return spec;
@@ -249,7 +251,7 @@ class KernelReader {
     ArgSpec arg{name(source.at("name")), {}, {}};
     if (std::ranges::any_of(spec_.args,
                             [&](const ArgSpec& other) { return other.name == arg.name; })) {
-      fail("two arguments are called " + arg.name);
+      fail("two arguments are called {}", arg.name);
     }
     const auto& form = source.at("form").get_ref<const std::string&>();
     if (form == "buffer") {
@@ -261,7 +263,7 @@ class KernelReader {
     } else if (form == "struct") {
       arg.form = packed(source);
     } else {
-      fail("an argument has the form " + form);
+      fail("an argument has the form {}", form);
     }
     spec_.args.push_back(std::move(arg));
   }

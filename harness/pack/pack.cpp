@@ -86,8 +86,8 @@ class IndexReader {
       pack_.codes.push_back(code.get<PackCode>());
       const PackCode& read = pack_.codes.back();
       if (read.offset > code_bytes_ || read.bytes > code_bytes_ - read.offset) {
-        fail(fmt::format("machine code lies at {} to {} of {}", read.offset,
-                         read.offset + read.bytes, code_bytes_));
+        fail("machine code lies at {} to {} of {}", read.offset, read.offset + read.bytes,
+             code_bytes_);
       }
     }
     for (const nlohmann::json& table : list(index_.at("tables")))
@@ -97,7 +97,10 @@ class IndexReader {
   }
 
  private:
-  [[noreturn]] static void fail(const std::string& message) { throw UsageError(message); }
+  template <typename... Parts>
+  [[noreturn]] static void fail(fmt::format_string<Parts...> format, Parts&&... parts) {
+    throw UsageError(fmt::format(format, std::forward<Parts>(parts)...));
+  }
 
   static const nlohmann::json& list(const nlohmann::json& source) {
     if (!source.is_array() || source.size() > kMostPackItems) fail("a list is none, or too long");
@@ -106,7 +109,7 @@ class IndexReader {
 
   static std::size_t index(const nlohmann::json& source, std::size_t size, const char* what) {
     if (!source.is_number_unsigned() || source.get<std::uint64_t>() >= size) {
-      fail(fmt::format("{} {} is none of {}", what, source.dump(), size));
+      fail("{} {} is none of {}", what, source.dump(), size);
     }
     return source.get<std::size_t>();
   }
@@ -133,13 +136,12 @@ class IndexReader {
     PackRow row;
     row.kernel = index(source.at("kernel"), pack_.kernels.size(), "kernel");
     const KernelSpec& kernel = pack_.kernels[row.kernel].spec;
-    if (kernel.op != op) fail(fmt::format("{} is no kernel of {}", kernel.name, op));
+    if (kernel.op != op) fail("{} is no kernel of {}", kernel.name, op);
     const nlohmann::json& problem = list(source.at("problem"));
     const nlohmann::json& values = list(source.at("configuration"));
     const std::size_t dims = kernel.dims.size();
     if (problem.size() != dims + kernel.traits.size() || values.size() != kernel.params.size()) {
-      fail(fmt::format("a row of {} has {} numbers and {} values", kernel.name, problem.size(),
-                       values.size()));
+      fail("a row of {} has {} numbers and {} values", kernel.name, problem.size(), values.size());
     }
     for (std::size_t i = 0; i < problem.size(); ++i) {
       if (i < dims && !problem[i].is_number_integer()) fail("a size is no integer");
@@ -154,7 +156,7 @@ class IndexReader {
       } else if (values[i].is_number_integer()) {
         row.config.emplace_back(param, values[i].get<std::int64_t>());
       } else {
-        fail(param + " is neither an integer nor a word");
+        fail("{} is neither an integer nor a word", param);
       }
     }
     for (const nlohmann::json& code : list(source.at("codes"))) {
@@ -189,8 +191,8 @@ class IndexReader {
           pack_.kernels, [&](const PackKernel& other) { return other.spec.op == kernel.spec.op; });
       if (kernel.spec.dims != first->spec.dims || kernel.spec.traits != first->spec.traits ||
           typed_args(kernel.spec) != typed_args(first->spec)) {
-        fail(fmt::format("{} and {} are of {}, and have other sizes, traits or arguments",
-                         kernel.spec.name, first->spec.name, kernel.spec.op));
+        fail("{} and {} are of {}, and have other sizes, traits or arguments", kernel.spec.name,
+             first->spec.name, kernel.spec.op);
       }
     }
   }

@@ -17,7 +17,6 @@
 #include <limits>
 
 #include "ranking/comparison.h"
-#include "ranking/significance.h"
 
 namespace assay {
 namespace {

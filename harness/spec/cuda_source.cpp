@@ -374,50 +374,30 @@ CudaSource read_cuda_source(std::shared_ptr<const SourceText> source) {
 }
 
 std::optional<DType> dtype_of(const std::string& type) {
-  static const std::map<std::string, DType> dtypes = {{"float", DType::f32},
-                                                      {"double", DType::f64},
-                                                      {"half", DType::f16},
-                                                      {"__half", DType::f16},
-                                                      {"__nv_bfloat16", DType::bf16},
-                                                      {"__nv_fp8_e4m3", DType::e4m3},
-                                                      {"__nv_fp8_e5m2", DType::e5m2},
-                                                      {"__nv_fp8_e8m0", DType::ue8m0},
-                                                      {"__nv_fp4x2_e2m1", DType::e2m1},
-                                                      {"__nv_fp8x2_e4m3", DType::e4m3},
-                                                      {"__nv_fp8x4_e4m3", DType::e4m3},
-                                                      {"__nv_fp8x2_e5m2", DType::e5m2},
-                                                      {"__nv_fp8x4_e5m2", DType::e5m2},
-                                                      {"bool", DType::u8},
-                                                      {"char", DType::i8},
-                                                      {"signed char", DType::i8},
-                                                      {"unsigned char", DType::u8},
-                                                      {"short", DType::i16},
-                                                      {"unsigned short", DType::u16},
-                                                      {"int", DType::i32},
-                                                      {"unsigned", DType::u32},
-                                                      {"unsigned int", DType::u32},
-                                                      {"long", DType::i64},
-                                                      {"long long", DType::i64},
-                                                      {"long int", DType::i64},
-                                                      {"unsigned long", DType::u64},
-                                                      {"size_t", DType::u64},
-                                                      {"unsigned long long", DType::u64},
-                                                      {"int8_t", DType::i8},
-                                                      {"uint8_t", DType::u8},
-                                                      {"int16_t", DType::i16},
-                                                      {"uint16_t", DType::u16},
-                                                      {"int32_t", DType::i32},
-                                                      {"uint32_t", DType::u32},
-                                                      {"int64_t", DType::i64},
-                                                      {"uint64_t", DType::u64},
-                                                      {"float2", DType::f32},
-                                                      {"float4", DType::f32},
-                                                      {"half2", DType::f16},
-                                                      {"__half2", DType::f16},
-                                                      {"__nv_bfloat162", DType::bf16}};
-  const auto found = dtypes.find(type.substr(type.rfind(':') + 1));  // npos + 1 is 0
-  if (found == dtypes.end()) return std::nullopt;
-  return found->second;
+  static const std::vector<std::pair<DType, std::vector<std::string_view>>> names = {
+      {DType::f32, {"float", "float2", "float4"}},
+      {DType::f64, {"double"}},
+      {DType::f16, {"half", "__half", "half2", "__half2"}},
+      {DType::bf16, {"__nv_bfloat16", "__nv_bfloat162"}},
+      {DType::e4m3, {"__nv_fp8_e4m3", "__nv_fp8x2_e4m3", "__nv_fp8x4_e4m3"}},
+      {DType::e5m2, {"__nv_fp8_e5m2", "__nv_fp8x2_e5m2", "__nv_fp8x4_e5m2"}},
+      {DType::ue8m0, {"__nv_fp8_e8m0"}},
+      {DType::e2m1, {"__nv_fp4x2_e2m1"}},
+      {DType::u8, {"bool", "unsigned char", "uint8_t"}},
+      {DType::i8, {"char", "signed char", "int8_t"}},
+      {DType::i16, {"short", "int16_t"}},
+      {DType::u16, {"unsigned short", "uint16_t"}},
+      {DType::i32, {"int", "int32_t"}},
+      {DType::u32, {"unsigned", "unsigned int", "uint32_t"}},
+      {DType::i64, {"long", "long long", "long int", "int64_t"}},
+      {DType::u64, {"unsigned long", "size_t", "unsigned long long", "uint64_t"}},
+  };
+  const std::string_view name =
+      std::string_view(type).substr(type.rfind(':') + 1);  // npos + 1 is 0
+  for (const auto& [dtype, of_dtype] : names) {
+    if (std::ranges::find(of_dtype, name) != of_dtype.end()) return dtype;
+  }
+  return std::nullopt;
 }
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/identifier.h"
+#include "spec/kernel_parts.h"
 
 namespace assay {
 namespace {
@@ -55,6 +56,55 @@ Config macros_of(const Config& config, const std::vector<std::string>& entries) 
     }
   }
   return macros;
+}
+
+bool is_qualified_name(std::string_view text) {
+  if (text.starts_with("::")) text.remove_prefix(2);
+  for (;;) {
+    const std::size_t end = text.find("::");
+    const std::string_view part = text.substr(0, end);
+    if (!is_identifier(part) || is_reserved(part)) return false;
+    if (end == std::string_view::npos) return true;
+    text.remove_prefix(end + 2);
+  }
+}
+
+namespace {
+
+bool is_entry(std::string_view text) {
+  const std::size_t bracket = text.find('<');
+  return is_qualified_name(text.substr(0, bracket)) &&
+         (bracket == std::string_view::npos || text.ends_with('>')) &&
+         std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+}  // namespace
+
+std::string read_entry(const YamlNode& node, const KernelSpec& spec, bool of_reference) {
+  constexpr std::string_view kWhat =
+      "a kernel's name such as foo, ns::foo or foo<float> (in quotes if it has a comma)";
+  const std::string& entry = node.text(kWhat);
+  if (!is_entry(entry)) node.fail_expected(kWhat);
+  for (const EntryName& each : names_in(entry)) {
+    if (each.is_scope) continue;
+    const auto is_named = [&](const auto& list) {
+      return std::ranges::any_of(list, [&](const auto& item) { return item.name == each.name; });
+    };
+    const bool is_dim = std::ranges::find(spec.dims, each.name) != spec.dims.end();
+    const auto refuse = [&](std::string_view allowed, std::string_view found) {
+      throw SpecError(node.at(each.offset),
+                      "expected {} among template arguments, found \"{}\", which is {}", allowed,
+                      each.name, found);
+    };
+    const std::string_view allowed = of_reference ? "only dims" : "only parameters";
+    if (is_named(spec.lets)) refuse(allowed, "a let");
+    const bool is_trait = std::ranges::any_of(
+        spec.traits, [&](const auto& trait) { return trait.first == each.name; });
+    if (is_trait) refuse(allowed, "a trait");
+    if (of_reference && is_named(spec.params)) refuse(allowed, "a parameter");
+    if (!of_reference && is_dim) refuse(allowed, "a dim");
+  }
+  return entry;
 }
 
 }  // namespace assay

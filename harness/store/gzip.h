@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/file_reader.h"
+#include "base/file.h"
 #include "base/limits.h"
 
 namespace assay {

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "cuda/handles.h"
+#include "support/support_kernels.h"
 
 namespace assay {
 
@@ -54,6 +56,26 @@ class Arena {
   const Driver* driver_;
   DeviceMemory memory_;
   std::size_t capacity_ = 0;
+};
+
+/// The guard zones of some buffers. A single launch fills all of them, and another checks them.
+class GuardZones {
+ public:
+  /// Throws CudaError.
+  GuardZones(const Driver& driver, CUstream stream, const SupportKernels& support,
+             const std::vector<GuardedBuffer>& buffers);
+
+  /// Enqueues the poison.
+  void poison() const;
+  /// Enqueues the check. Each buffer has two 64-bit words at `found`, which are zero: that of the
+  /// zone ahead of it and that of the zone behind it. A word becomes ~distance of the changed byte
+  /// that is nearest to the buffer.
+  void check(CUdeviceptr found) const;
+
+ private:
+  const SupportKernels* support_;
+  std::int64_t num_zones_;
+  DeviceMemory table_;
 };
 
 }  // namespace assay

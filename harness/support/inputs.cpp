@@ -12,9 +12,9 @@
 #include "launch/failure.h"
 #include "space/scale_layout.h"
 #include "spec/choices.h"
+#include "support/arena.h"
 #include "support/derived.h"
 #include "support/device_word.h"
-#include "support/guard_zones.h"
 
 namespace assay {
 namespace {

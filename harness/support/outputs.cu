@@ -72,7 +72,7 @@ struct Comparison {
   double worst_ratio;
 };
 
-// Mirrors element_bound.h.
+// Mirrors ElementBound of support_kernels.h.
 struct ElementBound {
   double of_value, of_terms, size, floor;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <type_traits>
 
 namespace assay {
 namespace {
@@ -110,6 +111,16 @@ CUfunction SupportKernels::function(const char* name) const {
   return function;
 }
 
+/// As kernels take it: enumerators and flags are ints there.
+template <typename Arg>
+static auto as_parameter(const Arg& arg) {
+  if constexpr (std::is_enum_v<Arg> || std::is_same_v<Arg, bool>) {
+    return static_cast<int>(arg);
+  } else {
+    return arg;
+  }
+}
+
 template <typename... Args>
 void SupportKernels::launch_blocks(CUfunction function, std::int64_t blocks, std::int64_t threads,
                                    Args... args) const {
@@ -124,14 +135,14 @@ template <typename... Args>
 void SupportKernels::launch(CUfunction function, std::int64_t threads, Args... args) const {
   const std::int64_t blocks =
       std::clamp<std::int64_t>((threads + kThreads - 1) / kThreads, 1, sm_count_ * kBlocksPerSm);
-  launch_blocks(function, blocks, threads == 1 ? 1 : kThreads, args...);
+  launch_blocks(function, blocks, threads == 1 ? 1 : kThreads, as_parameter(args)...);
 }
 
 void SupportKernels::fill(Generator generator, DType dtype, CUdeviceptr out, std::int64_t elements,
                           std::uint64_t key, double first, double second, double third,
                           double fourth, std::uint64_t places) const {
-  launch(fill_, std::max<std::int64_t>(elements, 2), static_cast<int>(generator),
-         static_cast<int>(dtype), out, elements, key, first, second, third, fourth, places);
+  launch(fill_, std::max<std::int64_t>(elements, 2), generator, dtype, out, elements, key, first,
+         second, third, fourth, places);
 }
 
 void SupportKernels::hash(CUdeviceptr data, std::size_t bytes, CUdeviceptr sum) const {
@@ -152,13 +163,13 @@ void SupportKernels::guard_zones(CUdeviceptr zones, std::int64_t num_zones,
 void SupportKernels::compare(DType dtype, CUdeviceptr out, DType reference_dtype,
                              CUdeviceptr reference, CUdeviceptr terms, std::int64_t elements,
                              const ElementBound& bound, CUdeviceptr result) const {
-  launch(compare_, std::max(elements, kThreads), static_cast<int>(dtype), out,
-         static_cast<int>(reference_dtype), reference, terms, elements, bound, result);
+  launch(compare_, std::max(elements, kThreads), dtype, out, reference_dtype, reference, terms,
+         elements, bound, result);
 }
 
 void SupportKernels::sum(DType dtype, CUdeviceptr data, std::int64_t elements,
                          CUdeviceptr sum) const {
-  launch(sum_, std::max(elements, kThreads), static_cast<int>(dtype), data, elements, sum);
+  launch(sum_, std::max(elements, kThreads), dtype, data, elements, sum);
 }
 
 std::int64_t SupportKernels::sort_places(std::int64_t elements) {
@@ -168,13 +179,13 @@ std::int64_t SupportKernels::sort_places(std::int64_t elements) {
 void SupportKernels::sort(DType dtype, CUdeviceptr data, std::int64_t elements,
                           CUdeviceptr sorted) const {
   const std::int64_t places = sort_places(elements);
-  launch(sort_keys_, places, static_cast<int>(dtype), data, elements, sorted, places);
+  launch(sort_keys_, places, dtype, data, elements, sorted, places);
   for (std::int64_t run = 2; run <= places; run *= 2) {
     for (std::int64_t distance = run / 2; distance > 0; distance /= 2) {
       launch(sort_step_, places, sorted, places, run, distance);
     }
   }
-  launch(sort_values_, elements, static_cast<int>(dtype), sorted, elements);
+  launch(sort_values_, elements, dtype, sorted, elements);
 }
 
 void SupportKernels::copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) const {
@@ -185,63 +196,59 @@ void SupportKernels::copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) c
 
 void SupportKernels::sum_squares(DType dtype, CUdeviceptr data, std::int64_t elements,
                                  CUdeviceptr sum) const {
-  launch(sum_squares_, std::max(elements, kThreads), static_cast<int>(dtype), data, elements, sum);
+  launch(sum_squares_, std::max(elements, kThreads), dtype, data, elements, sum);
 }
 
 void SupportKernels::gather(DType dtype, CUdeviceptr data, std::int64_t first, std::int64_t step,
                             std::int64_t count, CUdeviceptr out) const {
-  launch(gather_, std::max(count, kThreads), static_cast<int>(dtype), data, first, step, count,
-         out);
+  launch(gather_, std::max(count, kThreads), dtype, data, first, step, count, out);
 }
 
 void SupportKernels::pointwise(Pointwise function, const Strided& a, const Strided& b, DType dtype,
                                CUdeviceptr out, const Rows& size, const Strided& a_terms,
                                const Strided& b_terms, CUdeviceptr terms) const {
-  launch(pointwise_, std::max(size.rows * size.columns, kThreads), static_cast<int>(function), a, b,
-         static_cast<int>(dtype), out, size.rows, size.columns, a_terms, b_terms, terms);
+  launch(pointwise_, std::max(size.rows * size.columns, kThreads), function, a, b, dtype, out,
+         size.rows, size.columns, a_terms, b_terms, terms);
 }
 
 void SupportKernels::largest(DType dtype, CUdeviceptr data, const Blocks& blocks,
                              CUdeviceptr out) const {
   fill(Generator::zeros, DType::f32, out, blocks.batch * blocks.down * blocks.across, 0, 0, 0);
-  launch(largest_, lanes_of(blocks), static_cast<int>(dtype), data, blocks, out);
+  launch(largest_, lanes_of(blocks), dtype, data, blocks, out);
 }
 
 void SupportKernels::quantise(DType from, CUdeviceptr data, const Blocks& blocks,
                               CUdeviceptr largest, const ScaleRule& rule, DType to,
                               CUdeviceptr out) const {
-  launch(quantise_, lanes_of(blocks), static_cast<int>(from), data, blocks, largest,
-         static_cast<float>(rule.limit), static_cast<int>(rule.powers_of_two), static_cast<int>(to),
-         out);
+  launch(quantise_, lanes_of(blocks), from, data, blocks, largest, static_cast<float>(rule.limit),
+         rule.powers_of_two, to, out);
 }
 
 void SupportKernels::scales(const Blocks& blocks, CUdeviceptr largest, const ScaleRule& rule,
                             const ScalePlaces& places, DType to, CUdeviceptr out) const {
   const std::int64_t outer = places.transpose ? blocks.across : blocks.down;
   launch(scales_, std::max(blocks.batch * outer * places.width, kThreads), blocks, largest,
-         static_cast<float>(rule.limit), static_cast<int>(rule.powers_of_two),
-         static_cast<int>(places.transpose), places.width, static_cast<int>(to), out);
+         static_cast<float>(rule.limit), rule.powers_of_two, places.transpose, places.width, to,
+         out);
 }
 
 void SupportKernels::dequantise(DType from, CUdeviceptr data, const Blocks& blocks,
                                 DType scales_dtype, CUdeviceptr scales, const ScalePlaces& places,
                                 CUdeviceptr out) const {
-  launch(dequantise_, lanes_of(blocks), static_cast<int>(from), data, blocks,
-         static_cast<int>(scales_dtype), scales, static_cast<int>(places.transpose), places.width,
-         out);
+  launch(dequantise_, lanes_of(blocks), from, data, blocks, scales_dtype, scales, places.transpose,
+         places.width, out);
 }
 
 void SupportKernels::square(DType from, CUdeviceptr data, std::int64_t elements, DType to,
                             CUdeviceptr out) const {
-  launch(square_, std::max(elements, kThreads), static_cast<int>(from), data, elements,
-         static_cast<int>(to), out);
+  launch(square_, std::max(elements, kThreads), from, data, elements, to, out);
 }
 
 void SupportKernels::rowwise(Rowwise function, const Strided& x, const Strided& weight,
                              const Strided& bias, double epsilon, DType dtype, CUdeviceptr out,
                              const Rows& size, const Strided& x_terms, CUdeviceptr terms) const {
-  launch(rowwise_, size.rows * kThreads, static_cast<int>(function), x, weight, bias, epsilon,
-         static_cast<int>(dtype), out, size.rows, size.columns, x_terms, terms);
+  launch(rowwise_, size.rows * kThreads, function, x, weight, bias, epsilon, dtype, out, size.rows,
+         size.columns, x_terms, terms);
 }
 
 void SupportKernels::gather_rows(const Strided& x, std::int64_t x_rows, const Strided& index,
@@ -249,26 +256,24 @@ void SupportKernels::gather_rows(const Strided& x, std::int64_t x_rows, const St
                                  CUdeviceptr out, const Rows& size, const Strided& x_terms,
                                  CUdeviceptr terms) const {
   launch(gather_rows_, std::max(size.rows * size.columns, kThreads), x, x_rows, index, weight, top,
-         static_cast<int>(dtype), out, size.rows, size.columns, x_terms, terms);
+         dtype, out, size.rows, size.columns, x_terms, terms);
 }
 
 void SupportKernels::scatter_rows(const Strided& x, std::int64_t x_rows, const Strided& index,
                                   DType dtype, CUdeviceptr out, const Rows& size,
                                   const Strided& x_terms, CUdeviceptr terms) const {
-  launch(scatter_rows_, std::max(size.rows * size.columns, kThreads), x, x_rows, index,
-         static_cast<int>(dtype), out, size.rows, size.columns, x_terms, terms);
+  launch(scatter_rows_, std::max(size.rows * size.columns, kThreads), x, x_rows, index, dtype, out,
+         size.rows, size.columns, x_terms, terms);
 }
 
 void SupportKernels::vary(DataKind kind, DType dtype, CUdeviceptr data, std::int64_t elements,
                           std::int64_t columns, std::uint64_t key, double mean, double std) const {
   if (kind == DataKind::planted) {
     const std::int64_t rows = elements / std::max<std::int64_t>(columns, 1);
-    launch(plant_, std::max<std::int64_t>(rows, 2), static_cast<int>(dtype), data, rows, columns,
-           key, std);
+    launch(plant_, std::max<std::int64_t>(rows, 2), dtype, data, rows, columns, key, std);
     return;
   }
-  launch(vary_, elements, static_cast<int>(kind), static_cast<int>(dtype), data, elements, columns,
-         key, mean, std);
+  launch(vary_, elements, kind, dtype, data, elements, columns, key, mean, std);
 }
 
 void SupportKernels::fill_shared() const {

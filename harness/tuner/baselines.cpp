@@ -1,7 +1,5 @@
 #include "tuner/baselines.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
@@ -91,8 +89,8 @@ std::vector<BaselineTiming> Baselines::time(const TrialRequest& request, const s
   std::vector<BaselineTiming> timings = run_.device.run_baselines(request, {spec->name});
   std::erase_if(timings, [&](const BaselineTiming& timing) {
     if (timing.failure.empty()) return false;
-    run_.report.warn(fmt::format("{}: the baseline {} does not count: {}",
-                                 to_text(request.plan.problem), timing.name, timing.failure));
+    run_.report.warn("{}: the baseline {} does not count: {}", to_text(request.plan.problem),
+                     timing.name, timing.failure);
     return true;
   });
   for (const BaselineTiming& timing : timings) {

@@ -128,10 +128,10 @@ std::vector<Candidate> Reranking::same_as_failed(const Problem& problem,
         continue;
       }
       failed.push_back(candidate);
-      run_.report.warn(fmt::format("{} {} {} cannot win: {} failed its verification, {}",
-                                   to_text(problem), trial.kernel.name, to_text(candidate.config),
-                                   candidate.config == trial.config ? "it" : "its code",
-                                   trial.verification->failure()->name));
+      run_.report.warn("{} {} {} cannot win: {} failed its verification, {}", to_text(problem),
+                       trial.kernel.name, to_text(candidate.config),
+                       candidate.config == trial.config ? "it" : "its code",
+                       trial.verification->failure()->name);
     }
   }
   return failed;
@@ -198,16 +198,16 @@ std::vector<TrialRecord> Reranking::rank(const Question& question, std::vector<C
   }
   if (record.noise && record.noise->margin_ratio() > kMostNoise) {
     run_.report.warn(
-        fmt::format("{}: which is best cannot be told: two copies of the same code differ by "
-                    "{:.0f} %, and {:.0f} % is the most that a verdict bears; run the sweep again "
-                    "on a GPU that does nothing else",
-                    to_text(problem), 100 * record.noise->margin_ratio(), 100 * kMostNoise));
+        "{}: which is best cannot be told: two copies of the same code differ by {:.0f} %, and "
+        "{:.0f} % is the most that a verdict bears; run the sweep again on a GPU that does nothing "
+        "else",
+        to_text(problem), 100 * record.noise->margin_ratio(), 100 * kMostNoise);
   }
   for (const RankEntry& entry : record.entries) {
     if (entry.failure.empty()) continue;
-    run_.report.warn(fmt::format("{} {}{} was dropped by the re-rank: {}", to_text(problem),
-                                 entry.kernel.empty() ? "the baseline " : entry.kernel + " ",
-                                 entry.config, entry.failure));
+    run_.report.warn("{} {}{} was dropped by the re-rank: {}", to_text(problem),
+                     entry.kernel.empty() ? "the baseline " : entry.kernel + " ", entry.config,
+                     entry.failure);
   }
   run_.store.add_rank(run_.id, record);
   return stored_wrong;
@@ -328,10 +328,10 @@ void Reranking::rank_all_stored(const Question& asked, const std::vector<Candida
     if (!is_comparable(row, asked) || !trial.outcome.timing) continue;
     const KernelSpec* kernel = kernel_of_version(trial.kernel);
     if (kernel == nullptr) {
-      run_.report.warn(fmt::format(
+      run_.report.warn(
           "{} also has trials of {} as it was before it changed or moved: `assay best` cannot rank "
           "those with this sweep's; name the sweep: `assay best --sweep {}`",
-          run_.store.path().string(), trial.kernel.name, run_.sweep.name));
+          run_.store.path().string(), trial.kernel.name, run_.sweep.name);
       return;
     }
     run_.store.add_measurements(row, run_.count_for_objective(*kernel, trial, nullptr));

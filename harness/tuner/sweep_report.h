@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/trial_record.h"
 
 namespace assay {
@@ -64,6 +66,10 @@ struct SweepReport {
   void refuse(const TrialRecord& record);
   /// Adds a warning, unless it is there.
   void warn(const std::string& warning);
+  template <typename Part, typename... Parts>
+  void warn(fmt::format_string<Part, Parts...> format, Part&& part, Parts&&... parts) {
+    warn(fmt::format(format, std::forward<Part>(part), std::forward<Parts>(parts)...));
+  }
 
  private:
   void count(const TrialRecord& record);

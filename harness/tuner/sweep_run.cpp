@@ -197,7 +197,7 @@ std::vector<Measurement> SweepRun::count_for_objective(const KernelSpec& kernel,
     const AddElapsed busy(report.device_s);
     counted = device.count(request_of(kernel, trial.problem, trial.config, made), names);
   } catch (const Error& error) {
-    report.warn(fmt::format("a trial that was not counted cannot win: {}", error.what()));
+    report.warn("a trial that was not counted cannot win: {}", error.what());
   }
   trial.measurements.insert(trial.measurements.end(), counted.begin(), counted.end());
   return counted;

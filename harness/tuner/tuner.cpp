@@ -227,9 +227,9 @@ void Tuner::count_space(const KernelSpec& kernel, const Problem& problem, double
     auto points = space.draw(asked, search.seed, max_seconds);
     valid = points.size();
     run_.report.warn(
-        fmt::format("{} {}: the space has {}{} configurations; the search goes through {} of them, "
-                    "which were drawn, and what is near the fastest",
-                    kernel.name, to_text(problem), size.whole ? "" : "over ", size.valid, valid));
+        "{} {}: the space has {}{} configurations; the search goes through {} of them, which were "
+        "drawn, and what is near the fastest",
+        kernel.name, to_text(problem), size.whole ? "" : "over ", size.valid, valid);
     run_.drawn[{kernel.name, to_text(problem)}] = std::move(points);
   }
   const auto& budget = search.budget_configs;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "judge/reference.h"
-#include "support/guard_zones.h"
+#include "support/arena.h"
 #include "worker/worker_state.h"
 
 namespace assay {

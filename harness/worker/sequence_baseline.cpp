@@ -7,15 +7,14 @@
 #include <utility>
 
 #include "base/file.h"
-#include "judge/grouped_matmul.h"
 #include "judge/lt_matmul.h"
 #include "judge/operations/gemm.h"
 #include "judge/reference_shapes.h"
 #include "judge/sparse_matvec.h"
 #include "launch/launcher.h"
 #include "space/plan_json.h"
+#include "worker/baseline.h"
 #include "worker/prepared_trial.h"
-#include "worker/product_baseline.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,12 @@
 #include "worker/worker_state.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
 #include "timing/measure.h"
 
 namespace assay {
@@ -82,6 +89,17 @@ void WorkerState::release_memory() {
   inputs.clear();
   references.clear();
   arena.release();
+}
+
+std::uint64_t Secret::operator()() {
+  if (num_left_ == 0) {
+    if (getentropy(drawn_.data(), sizeof drawn_) != 0) {
+      throw Error("the operating system gives no random numbers: getentropy: {}",
+                  std::strerror(errno));
+    }
+    num_left_ = drawn_.size();
+  }
+  return std::exchange(drawn_[--num_left_], 0);
 }
 
 }  // namespace assay

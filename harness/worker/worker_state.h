@@ -1,5 +1,8 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -13,9 +16,20 @@
 #include "support/arena.h"
 #include "support/inputs.h"
 #include "timing/timer.h"
-#include "worker/secret.h"
 
 namespace assay {
+
+/// Numbers that no kernel can foresee: each is 64 bits of the operating system's randomness. A
+/// generator with a state could be found from what a kernel sees, as from the inputs that it makes.
+class Secret {
+ public:
+  /// Throws Error when the operating system has none.
+  std::uint64_t operator()();
+
+ private:
+  std::array<std::uint64_t, 32> drawn_{};  // as many bytes as getentropy gives at once
+  std::size_t num_left_ = 0;
+};
 
 /// What all trials on one GPU share: the harness's own kernels, the timer, the inputs and
 /// references of the current problem, and the memory for outputs.

@@ -1,4 +1,3 @@
-#include "ranking/significance.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+
+#include "ranking/comparison.h"
 
 namespace assay {
 namespace {
