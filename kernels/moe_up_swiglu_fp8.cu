@@ -6,7 +6,6 @@
 #define SWAP_AB 1
 #define BLOCK_N 256  // 128 of either product
 #define BLOCK_K 64   // of 16 bits
-#define HEIGHTS 1
 #define CLUSTER_M 1
 #define CLUSTER_K 1
 #define SCHEDULE row
@@ -20,10 +19,11 @@ using G = AnyRowGeometry<ExpertTunables<Bf16>, 1, false, 1, 2>;
 extern "C" __global__ void __launch_bounds__(G::kThreads, 1)
     moe_up_swiglu_fp8(const float* b_scales, const int* starts, unsigned char* h, float* h_scales,
                       const __grid_constant__ TensorMap a_map,
+                      const __grid_constant__ TensorMap a_step_map,
                       const __grid_constant__ TensorMap a_scales_map,
                       const __grid_constant__ TensorMap b_map, int rows, int experts, int n,
                       int k) {
-  scaled_expert_block<G>(starts, experts, 2 * n, k / 2, Boxes<G, Side::m>{&a_map},
+  scaled_expert_block<G>(starts, experts, 2 * n, k / 2, CopiedTokens<G>{&a_map, &a_step_map},
                          ExpertWeights<G>{&b_map, n},
                          Scales{&a_scales_map, b_scales, cdiv(k, 512) * 4, n / 64},
                          SwigluRows{h, h_scales, rows, n, scaled_table_end<G>(experts)});

@@ -98,7 +98,6 @@ std::vector<ShippedCase> shipped_cases() {
     cases.push_back({kernel, routed(600, 1096, 336, 6, 6, 6, 0)});
     cases.push_back({kernel, routed(77, 264, 528, 200, 8, 190, 1)});
   }
-  cases.push_back({"moe_fp8", routed(9, 1001, 784, 5, 2, 4, 0)});
   // N is a multiple of 128.
   cases.push_back({"moe_up_swiglu_fp8", routed(53, 384, 784, 13, 3, 11, 0)});
   cases.push_back({"moe_up_swiglu_fp8", routed(1, 1024, 784, 5, 2, 2, 0)});

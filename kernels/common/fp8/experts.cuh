@@ -17,8 +17,8 @@ __device__ __forceinline__ int scaled_table_end(int num_experts) {
 }
 
 /// As begin_scales (fp8/block.cuh); `scales` has those of the first expert.
-template <typename G>
-__device__ __forceinline__ void begin_scales(TileScales<G>& of_tile, const ExpertTiles<G>& tiles,
+template <typename Low, typename G>
+__device__ __forceinline__ void begin_scales(TileScales<Low>& of_tile, const ExpertTiles<G>& tiles,
                                              const Work& work, const Corner& corner,
                                              const Scales& scales, int first_slice) {
   Scales own = scales;
@@ -27,45 +27,124 @@ __device__ __forceinline__ void begin_scales(TileScales<G>& of_tile, const Exper
   of_tile.begin(own, corner.n / G::kProducts, first_slice);
 }
 
-/// As ScaledCopies. A tile's last rows of A may be the next expert's.
-template <typename G>
-struct ScaledExpertCopies {
-  using Weights = ExpertWeights<G>;
-  static constexpr int kBytesA = Boxes<G, Side::m>::kSliceBytes;
-  static constexpr int kBytes = G::kStageBytes + (G::kBlockM + G::kSpareScales) * 4;
+/// G with tiles of kRows rows, alone.
+template <typename G, int kRows>
+struct ScaledRows : G {
+  static constexpr int kBlockM = kRows;
+  static constexpr int kClusterM = 1, kClusterN = 1;
+};
 
-  const ExpertTiles<G>& tiles;
-  const Boxes<G, Side::m>& a;
-  const Weights& b;
-  const TensorMap& a_scales;
-  CopyShare a_share, b_share;
-  unsigned stages;
-  int expert = 0;
+/// The same in G's stages and clusters.
+template <typename G, int kRows>
+struct LowScaledTile : Geometry<ScaledRows<G, kRows>, G::kProducts> {
+  static constexpr int kStageBytes = G::kStageBytes, kRingBytes = G::kRingBytes;
+  static constexpr int kClusterM = G::kClusterM, kClusterN = G::kClusterN;
+  static constexpr int kLayer = G::kLayer, kCluster = G::kCluster;
+};
 
-  __device__ __forceinline__ int at(const Work& work, int i, bool backwards) {
-    if (i == 0) expert = tiles.expert(work);  // a search, so once a tile
-    return slice_at<G>(work, i, backwards);
-  }
-  __device__ __forceinline__ void copy(const Stage& stage, const Corner& corner, int at) const {
-    b.copy_slice(b_share, stage.address + (G::kSwap ? 0 : kBytesA), stage.barrier, expert, corner.n,
-                 at * 128);
-    a.copy_slice(a_share, stage.address + (G::kSwap ? Weights::kSliceBytes : 0), stage.barrier,
-                 corner.m, at * 128);
-#pragma unroll
-    for (int box = 0; box < G::kScaleBoxes; ++box) {
-      constexpr int kRows = (G::kBlockM + G::kSpareScales) / G::kScaleBoxes;
-      tma_load(stages + scales_offset<G>(stage.index) + box * kRows * 4, a_scales, stage.barrier,
-               at, corner.m / 4 * 4 + box * kRows);
+/// Calls `with(LowScaledTile)`, of `height` rows.
+template <typename G, int kRows = kLowest<G>, typename With>
+__device__ __forceinline__ void with_scaled_height(int height, const With& with) {
+  if constexpr (kRows < G::kBlockM) {
+    if (height > kRows) {
+      with_scaled_height<G, kRows + 8>(height, with);
+      return;
     }
   }
-  __device__ __forceinline__ void end() const {}
-};
+  with(LowScaledTile<G, kRows>{});
+}
+
+/// As consume_all_scaled, with tiles as high as the experts' tokens ask for. Each height has a main
+/// loop of its own, and a tile is stored before the next begins.
+template <typename G, typename Output>
+__device__ __forceinline__ void consume_heights(const ExpertTiles<G>& tiles,
+                                                const ClusterPlace& block,
+                                                const Ring<G::kStages>& ring, unsigned stages,
+                                                unsigned char* smem, const Scales& scales,
+                                                const Output& output) {
+  static_assert(G::kSwap && G::kPersistent, "tokens are the wide side, and blocks stay");
+  const ConsumerPlace<G> consumer(block, 32);
+  if constexpr (G::kInTurn) Turns{consumer.warpgroup}.start();
+  RingPlace<G::kStages> place;
+  const int count = tiles.count();
+#pragma unroll 1
+  for (int index = 0; index < count; ++index) {
+    const Work work = tiles.at(index);
+    const Corner corner = tiles.corner(work);
+    const int end_m = tiles.end_m(work);
+    const bool backwards = index % 2 != 0;
+    // As for the warpgroup in ConsumerPlace: a warp agrees on it.
+    const int height = __shfl_sync(~0u, tiles.height(work), 0);
+    with_scaled_height<G>(height, [&](auto low) {
+      using Low = decltype(low);
+      const WayOut<Low, Output> way_out = {output, smem, work, consumer.rank, consumer.warpgroup,
+                                           end_m,  true};
+      TileScales<Low> of_tile;
+      begin_scales(of_tile, tiles, work, corner, scales, slice_at<G>(work, 0, backwards));
+      Accumulators<Low> sums;
+      const auto finish = [&](int i) { way_out.store_rows(sums, i, corner); };
+      ScaledLoop<Low>{ring,
+                      place,
+                      stages,
+                      smem,
+                      consumer.warpgroup,
+                      of_tile,
+                      work,
+                      work.slices.count,
+                      backwards,
+                      consumer.release_to}(
+          sums, [] {}, finish);
+#pragma unroll
+      for (int i = ScaledLoop<Low>::kFinishEarly ? G::kLongTiles - 1 : 0; i < G::kLongTiles; ++i) {
+        finish(i);
+      }
+    });
+  }
+}
+
+/// As produce_all (wgmma/block.cuh). A tile's last rows of A, and scales, may be the next expert's.
+template <typename G>
+__device__ __forceinline__ void produce_scaled_experts(
+    const ExpertTiles<G>& tiles, const ClusterPlace& block, const Ring<G::kStages>& ring,
+    unsigned stages, const ExpertWeights<G>& weights, CopiedTokens<G> tokens,
+    const TensorMap& a_scales) {
+  constexpr int kWeightBytes = ExpertWeights<G>::kSliceBytes;
+  constexpr int kBoxRows = G::kScaleRows / G::kScaleBoxes;
+  const unsigned to_tokens = stages + (G::kSwap ? kWeightBytes : 0);
+  const unsigned to_weights = stages + (G::kSwap ? 0 : G::kBlockM * 128);
+  const CopyShare token_share = copy_share<G, Side::m>(block);
+  const CopyShare weight_share = copy_share<G, Side::n>(block);
+  RingPlace<G::kStages> place;
+  const int count = tiles.count();
+#pragma unroll 1
+  for (int index = 0; index < count; ++index) {
+    const Work work = tiles.at(index);
+    const Corner corner = tiles.corner(work);
+    const int expert = tiles.expert(work);
+    tokens.begin(corner.m, 0, tiles.height(work));
+#pragma unroll 1
+    for (int i = 0; i < work.slices.count; ++i, place.advance()) {
+      ring.wait_empty(place);
+      const int slice = slice_at<G>(work, i, index % 2 != 0);
+      const unsigned barrier = ring.full(place.stage), offset = place.stage * G::kStageBytes;
+      mbarrier_arrive_expect_bytes(barrier,
+                                   kWeightBytes + tokens.slice_bytes() + G::kScaleRows * 4);
+      weights.copy_slice(weight_share, to_weights + offset, barrier, expert, corner.n, slice * 128);
+      tokens.copy_slice(token_share, to_tokens + offset, barrier, slice * 128);
+#pragma unroll
+      for (int box = 0; box < G::kScaleBoxes; ++box) {
+        tma_load(stages + scales_offset<G>(place.stage) + box * kBoxRows * 4, a_scales, barrier,
+                 slice, corner.m / 4 * 4 + box * kBoxRows);
+      }
+    }
+  }
+}
 
 /// C[i] = A[i] @ B[e]^T for the rows i of each expert e, starts[e] to starts[e + 1]. `k` counts
 /// columns of 16 bits, half of K.
 template <typename G, typename Output>
 __device__ __forceinline__ void scaled_expert_block(const int* starts, int num_experts, int n,
-                                                    int k, const Boxes<G, Side::m>& a,
+                                                    int k, const CopiedTokens<G>& a,
                                                     const ExpertWeights<G>& b, const Scales& scales,
                                                     const Output& output) {
   static_assert(G::kClusterK == 1 && G::kSplitK == 1, "a block makes whole sums");
@@ -98,17 +177,18 @@ __device__ __forceinline__ void scaled_expert_block(const int* starts, int num_e
   if (is_producer) {
     if constexpr (G::kConsumers > 1) registers_shrink<G::kProducerRegisters>();
     if (static_cast<int>(threadIdx.x) == G::kConsumerThreads) {
-      produce_all<G>(
-          tiles, ring, stages,
-          ScaledExpertCopies<G>{tiles, a, b, *scales.a_map, copy_share<G, Side::m>(block),
-                                copy_share<G, Side::n>(block), stages});
+      produce_scaled_experts<G>(tiles, block, ring, stages, b, a, *scales.a_map);
     }
     __syncwarp();
   }
   if constexpr (!G::kPersistent) __syncwarp();  // as in gemm_block
   if (!is_producer) {
     if constexpr (G::kConsumers > 1) registers_grow<G::kConsumerRegisters>();
-    consume_all_scaled<G>(tiles, block, ring, stages, smem, scales, output);
+    if constexpr (G::kHeights > 1) {
+      consume_heights<G>(tiles, block, ring, stages, smem, scales, output);
+    } else {
+      consume_all_scaled<G>(tiles, block, ring, stages, smem, scales, output);
+    }
   }
   leave<G>();
 }

@@ -18,6 +18,8 @@ struct ScaledGeometry : Geometry<Config, kProductsOfOutput> {
   static constexpr int kStagingBytes = kPanelsOfWarp * 16 * 128;
   /// Rows of A's scales that arrive beyond a tile's: copies begin at multiples of four rows.
   static constexpr int kSpareScales = 0;
+  static constexpr int kScaleRows = Base::kBlockM;  // of A's scales in a stage
+  static constexpr bool kKeepsScales = false;
   static constexpr int kProducerRegisters = 24;
   static constexpr int kConsumerRegisters = 240;
 
@@ -35,4 +37,8 @@ struct AnyRowGeometry
     : ScaledGeometry<Config, kSetsOfPartials, kTakeTurns, kPanelsOfWarp, kProductsOfOutput> {
   static constexpr int kScaleBoxes = Config::kBlockM > 252 ? 2 : 1;  // a box has at most 256 rows
   static constexpr int kSpareScales = kScaleBoxes > 1 ? 64 : 4;
+  static constexpr int kScaleRows = Config::kBlockM + kSpareScales;
+  /// A's scales of a slice are read once for all of a warpgroup's rows of the N side: they lie at
+  /// no multiple of 8 bytes, so that each is a load.
+  static constexpr bool kKeepsScales = Config::kSwap;
 };

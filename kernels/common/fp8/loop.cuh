@@ -87,7 +87,7 @@ struct ScaledLoop {
       const unsigned offset = static_cast<unsigned>(stage * (G::kStageBytes / 16));
       issue(partial[chunk % kSets], long_rows + offset + tile * 512, wide_rows + offset);
       scales.take(scale[chunk % kSets], smem + scales_offset<G>(stage),
-                  warpgroup * kLongTiles + tile);
+                  warpgroup * kLongTiles + tile, tile == 0);
       if (tile == kLongTiles - 1) {
         scales.fetch(slice_at<G>(work, smaller(slice + 1, count - 1), backwards));
         full = ring.is_full(place);

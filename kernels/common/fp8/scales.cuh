@@ -20,7 +20,7 @@ struct Scales {
 template <typename G>
 ASSAY_HD constexpr int scales_offset(int stage) {
   constexpr int kFirst = cdiv(SharedLayout<G>::kEnd, 128) * 128;
-  return kFirst + stage * (cdiv((G::kBlockM + G::kSpareScales) * 4, 128) * 128);
+  return kFirst + stage * (cdiv(G::kScaleRows * 4, 128) * 128);
 }
 
 /// What a thread's partial sums of 64 rows are multiplied by.
@@ -76,9 +76,10 @@ struct TileScales : FirstScale<(G::kSpareScales > 0)> {
     for (int i = 0; i < kBlocks; ++i) next[i] = b[pitches[i] + slice];
   }
 
-  /// Those of the slice that was fetched last, for the `tile`th 64 rows of the block's tile.
+  /// Those of the slice that was fetched last, for the `tile`th 64 rows of the block's tile. With
+  /// kSwap, all of them have the same of A, which `scale` has already unless it is the `first`.
   __device__ __forceinline__ void take(PartialScale<G>& scale, const unsigned char* of_stage,
-                                       int tile) const {
+                                       int tile, bool first) const {
     const float* a = reinterpret_cast<const float*>(of_stage) + this->first_a;
     const WarpRows rows;
     if constexpr (G::kSwap) {
@@ -90,6 +91,7 @@ struct TileScales : FirstScale<(G::kSpareScales > 0)> {
         if (block >= i) of_rows = next[i];
       }
       scale.b[0] = of_rows;
+      if (G::kKeepsScales && !first) return;
 #pragma unroll
       for (int group = 0; group < G::kWide / 8; ++group) {
         struct alignas(G::kSpareScales > 0 ? 4 : 8) Two {

@@ -8,8 +8,8 @@
 #include "common/fp8/block.cuh"
 #include "common/quantise.cuh"
 
-/// Where the outputs go. They pass through shared memory: kSwigluPitch bytes for each token of a
-/// tile, then a float for each warp and token.
+/// Where the outputs go. They pass through shared memory: kSwigluPitch bytes for each token of the
+/// highest tile, then a float for each warp and token.
 struct SwigluRows {
   unsigned char* y;  // [rows, n], n a multiple of 128
   float* scales;     // [n / 128, rows], padded to a multiple of 4 rows with zeros
@@ -27,6 +27,8 @@ struct WayOut<G, SwigluRows> {
   static constexpr int kThreads = G::kSharers * 128;
   static constexpr int kBarrier = 3;  // of the threads that share a tile
   static constexpr int kGroups = G::kWide / 8;
+  /// Of all tiles: the last one's outputs may still leave while the largest of the next are found.
+  static constexpr int kHighest = G::kScaleRows - G::kSpareScales;
 
   const SwigluRows& output;
   unsigned char* smem;
@@ -41,7 +43,7 @@ struct WayOut<G, SwigluRows> {
                                              const Corner& corner) const {
     if (i + 1 < G::kLongTiles) return;
     unsigned char* const panel = smem + output.staging;
-    float* const largest = reinterpret_cast<float*>(panel + G::kWide * kSwigluPitch);
+    float* const largest = reinterpret_cast<float*>(panel + kHighest * kSwigluPitch);
     const WarpRows rows;
     find_largest(sums, largest + (warpgroup * 4 + rows.warp) * G::kWide);
     named_barrier_sync(kBarrier, kThreads);
