@@ -98,7 +98,7 @@ inline constexpr std::uint64_t kParamWindow = std::uint64_t{1} << 58;
 /// A variable in global or constant memory, with its bytes.
 struct ModuleVariable {
   struct Free {
-    void operator()(std::byte* bytes) const { std::free(bytes); }
+    void operator()(std::byte* memory) const { std::free(memory); }
   };
 
   std::unique_ptr<std::byte, Free> bytes;
