@@ -133,7 +133,7 @@ class Operation {
   /// What it makes of these inputs and options, in the order of the row's outputs. Throws Failure
   /// `oracle` saying which shapes do not fit.
   virtual std::vector<OutputShape> outputs(const OperationCall& call) const = 0;
-  /// Whether `compute` also makes the squared sizes of the terms of its only output. The size of
+  /// Whether `compute` also makes the squared sizes of the terms of its first output. The size of
   /// the terms of a sum, the root of the sum of their squares, is what its rounding errors go with,
   /// however much of them cancels. An operation that adds nothing passes on what it was given.
   virtual bool makes_terms(const OperationCall&) const { return false; }

@@ -193,7 +193,7 @@ void References::add_step(const Plan& plan, std::size_t index, const InputMap& i
       output.memory = allocate(*driver_, output.bytes());
       output.operand.data = output.memory.get();
     }
-    if (operation.makes_terms(call)) {
+    if (i == 0 && operation.makes_terms(call)) {
       if (!output.terms_memory) output.terms_memory = allocate(*driver_, output.terms_bytes());
       call.terms[role] = output.terms_memory.get();
     } else {

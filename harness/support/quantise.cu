@@ -52,7 +52,8 @@ __device__ float scale_of(u32 largest, float limit, int powers_of_two) {
 
 extern "C" __global__ void assay_quantise(int from, const void* data, Blocks blocks,
                                           const u32* largest, float limit, int powers_of_two,
-                                          int to, void* out) {
+                                          int to, void* out, const float* x_terms,
+                                          float* terms) {
   for_pieces(blocks, [&](i64 row, i64 begin, i64 end, i64 block) {
     const float scale = scale_of(largest[block], limit, powers_of_two);
     // A thread takes two neighbours: those of e2m1 share a byte.
@@ -60,6 +61,7 @@ extern "C" __global__ void assay_quantise(int from, const void* data, Blocks blo
       for (i64 k = i; k < i + 2 && k < end; ++k) {
         const i64 at = row * blocks.columns + k;
         store_inline(to, out, at, (float)load_inline(from, data, at) / scale);
+        if (terms) terms[at] = x_terms[at] / scale / scale;
       }
     }
   });

@@ -218,10 +218,10 @@ void SupportKernels::largest(DType dtype, CUdeviceptr data, const Blocks& blocks
 }
 
 void SupportKernels::quantise(DType from, CUdeviceptr data, const Blocks& blocks,
-                              CUdeviceptr largest, const ScaleRule& rule, DType to,
-                              CUdeviceptr out) const {
+                              CUdeviceptr largest, const ScaleRule& rule, DType to, CUdeviceptr out,
+                              CUdeviceptr x_terms, CUdeviceptr terms) const {
   launch(quantise_, lanes_of(blocks), from, data, blocks, largest, static_cast<float>(rule.limit),
-         rule.powers_of_two, to, out);
+         rule.powers_of_two, to, out, x_terms, terms);
 }
 
 void SupportKernels::scales(const Blocks& blocks, CUdeviceptr largest, const ScaleRule& rule,

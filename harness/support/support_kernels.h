@@ -169,9 +169,11 @@ class SupportKernels {
                  const Strided& b_terms = {}, CUdeviceptr terms = 0) const;
   /// The size of the largest element of each block, in f32, row by row.
   void largest(DType dtype, CUdeviceptr data, const Blocks& blocks, CUdeviceptr out) const;
-  /// The elements over the scales of their blocks, which follow from what `largest` made.
+  /// The elements over the scales of their blocks, which follow from what `largest` made. Terms as
+  /// in `pointwise`.
   void quantise(DType from, CUdeviceptr data, const Blocks& blocks, CUdeviceptr largest,
-                const ScaleRule& rule, DType to, CUdeviceptr out) const;
+                const ScaleRule& rule, DType to, CUdeviceptr out, CUdeviceptr x_terms = 0,
+                CUdeviceptr terms = 0) const;
   /// Those scales, and zeros where rows of them are longer.
   void scales(const Blocks& blocks, CUdeviceptr largest, const ScaleRule& rule,
               const ScalePlaces& places, DType to, CUdeviceptr out) const;

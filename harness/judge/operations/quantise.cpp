@@ -47,6 +47,8 @@ class Quantise : public Operation {
     return {{call.operand("x").shape, of_functions()}, {scales, of_functions()}};
   }
 
+  bool makes_terms(const OperationCall& call) const override { return call.terms_of("x") != 0; }
+
   void compute(const OperationCall& call, OperationEngine& engine) const override {
     const Operand &x = call.operand("x"), &out = call.operand("out");
     const Operand& scales = call.operand("scales");
@@ -56,7 +58,8 @@ class Quantise : public Operation {
     const CUdeviceptr largest = engine.floats(sizes, sizes)[0].data;
     const SupportKernels& support = engine.support();
     support.largest(x.dtype, x.data, blocks, largest);
-    support.quantise(x.dtype, x.data, blocks, largest, rule, out.dtype, out.data);
+    support.quantise(x.dtype, x.data, blocks, largest, rule, out.dtype, out.data,
+                     call.terms_of("x"), call.terms_of("out"));
     support.scales(blocks, largest, rule, places_of(call), scales.dtype, scales.data);
   }
 

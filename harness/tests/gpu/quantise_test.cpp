@@ -178,6 +178,47 @@ TEST_F(QuantisedInputs, SmallNumbersUseTheirRangeAndNoMore) {
   EXPECT_NEAR(large, 5270, 400);
 }
 
+// An output in e4m3 of silu(a b) * (c d) was refused: its bound went with the whole output's size,
+// and of millions of elements some have one factor far above the others.
+TEST_F(QuantisedInputs, TermsGoWithTheElementsOverTheirScales) {
+  const Driver driver = test::make_driver();
+  const Context context(driver, 0);
+  const DeviceInfo info = query_device(driver, context.device());
+  const Stream stream = make_stream(driver);
+  const SupportKernels support(driver, stream.get(), read_file(support_cubin(info)), info.sm_count);
+  const Blocks blocks{.batch = 1,
+                      .rows = 2,
+                      .columns = 128,
+                      .block_rows = 1,
+                      .block_columns = 128,
+                      .down = 2,
+                      .across = 1};
+  constexpr std::size_t kElements = 256;
+  std::vector<float> x(kElements), squares(kElements), found(kElements);
+  for (std::size_t i = 0; i < kElements; ++i) {
+    x[i] = static_cast<float>(i + 1);
+    squares[i] = static_cast<float>(3 * i);
+  }
+  const auto memory = [&](std::size_t bytes) { return allocate(driver, bytes); };
+  const DeviceMemory data = memory(kElements * 4), terms = memory(kElements * 4);
+  const DeviceMemory made = memory(kElements), made_terms = memory(kElements * 4);
+  const DeviceMemory most = memory(2 * 4);
+  driver.check(driver.cuMemcpyHtoDAsync(data.get(), x.data(), kElements * 4, stream.get()), "x");
+  driver.check(driver.cuMemcpyHtoDAsync(terms.get(), squares.data(), kElements * 4, stream.get()),
+               "terms");
+  support.largest(DType::f32, data.get(), blocks, most.get());
+  support.quantise(DType::f32, data.get(), blocks, most.get(), {448, false}, DType::e4m3,
+                   made.get(), terms.get(), made_terms.get());
+  driver.check(
+      driver.cuMemcpyDtoHAsync(found.data(), made_terms.get(), kElements * 4, stream.get()),
+      "cuMemcpyDtoHAsync");
+  driver.check(driver.cuStreamSynchronize(stream.get()), "cuStreamSynchronize");
+  for (std::size_t i = 0; i < kElements; ++i) {
+    const float scale = (i < 128 ? 128.0F : 256.0F) / 448;
+    ASSERT_FLOAT_EQ(found[i], squares[i] / (scale * scale)) << i;
+  }
+}
+
 class ScaledProducts : public test::RunnerTest {
  protected:
   TempFolder folder_;
