@@ -65,10 +65,10 @@ double counted_s(double passed_s, double part_s, bool child_is_stopped);
 /// The time `seconds` from now.
 std::chrono::steady_clock::time_point deadline_after(double seconds);
 
-/// Starts a program with `words` for its arguments, the first its name. It gets nothing on its
-/// standard input, and of the descriptors `first` each as `second`; those above the last are
-/// closed. It is a process group of its own, so that Ctrl-C in a terminal reaches only this
-/// process, which decides. Throws Error "cannot start WHAT: ...".
+/// Starts a program with `words` for its arguments, beginning with the program's name. Its standard
+/// input is empty. Each descriptor `first` becomes the program's `second`; higher descriptors are
+/// closed. The program is a process group of its own, so that Ctrl-C in a terminal reaches only
+/// this process, which decides. Throws Error "cannot start WHAT: ...".
 pid_t spawn(std::string_view what, const std::filesystem::path& program,
             std::vector<std::string> words, std::span<const std::pair<int, int>> descriptors);
 

@@ -57,8 +57,8 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-/// Reads a file from its beginning to its end. It may be a pipe, which is waited for. All functions
-/// throw UsageError "cannot read PATH: reason"; Interrupted while waiting.
+/// Reads a file, or waits for a pipe, from its beginning to its end. All functions throw UsageError
+/// "cannot read PATH: reason"; Interrupted while waiting.
 class FileReader {
  public:
   explicit FileReader(const std::filesystem::path& path);
