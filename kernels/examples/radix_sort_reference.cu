@@ -1,14 +1,23 @@
-// One pass of the sort, by eight bits: a thread for each digit counts the keys of smaller ones, and
-// then puts its own behind each other.
+// One pass of the sort, by eight bits, in 32 parts of the keys: a block for each part, and in it a
+// thread for each digit. The first kernel counts a part's keys of a digit. The second puts them
+// behind all keys of smaller digits and behind the earlier parts' keys of the same digit.
+constexpr int kParts = 32;
+constexpr int kPart = (N + kParts - 1) / kParts;
+
 template <int SHIFT>
-__global__ void digit(const unsigned* keys, unsigned* to) {
+__global__ void digits(const unsigned* keys, int* counts) {
+  const unsigned mine = threadIdx.x;
+  int count = 0;
+  for (int i = blockIdx.x * kPart; i < min(N, (blockIdx.x + 1) * kPart); ++i)
+    count += (keys[i] >> SHIFT & 255) == mine;
+  counts[mine * kParts + blockIdx.x] = count;
+}
+
+template <int SHIFT>
+__global__ void move(const unsigned* keys, const int* counts, unsigned* to) {
   const unsigned mine = threadIdx.x;
   int place = 0;
-#pragma unroll 8
-  for (int i = 0; i < N; ++i) place += (keys[i] >> SHIFT & 255) < mine;
-#pragma unroll 8
-  for (int i = 0; i < N; ++i) {
-    const unsigned key = keys[i];
-    if ((key >> SHIFT & 255) == mine) to[place++] = key;
-  }
+  for (int i = 0; i < mine * kParts + blockIdx.x; ++i) place += counts[i];
+  for (int i = blockIdx.x * kPart; i < min(N, (blockIdx.x + 1) * kPart); ++i)
+    if ((keys[i] >> SHIFT & 255) == mine) to[place++] = keys[i];
 }
