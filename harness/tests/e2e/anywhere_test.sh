@@ -9,7 +9,7 @@ cmake -DCMAKE_INSTALL_PREFIX="$work/prefix" -P "$build/cmake_install.cmake" >out
   fail "cmake --install: exit $?"
 program=$work/prefix/bin/assay
 # The stand-in verifies on fewer elements in less time.
-sed -i 's/N: 1000003/N: 1003/' prefix/share/assay/kernels/vector_add.yaml
+sed -i 's/N: 100003/N: 1003/' prefix/share/assay/kernels/vector_add.yaml
 mkdir empty && cd empty || exit 1
 
 # What is installed, by the names that it has in a project.

@@ -9,7 +9,7 @@ flock 9
 
 # kernel NAME SED: vector_add under another name, with its source changed so.
 kernel() {
-  sed "s/vector_add/$1/g; s/N: 1000003/N: 4003/" "$tree/kernels/vector_add.yaml" >"kernels/$1.yaml"
+  sed "s/vector_add/$1/g; s/N: 100003/N: 4003/" "$tree/kernels/vector_add.yaml" >"kernels/$1.yaml"
   sed "s/vector_add/$1/g; $2" "$tree/kernels/vector_add.cu" >"kernels/$1.cu"
   ! cmp -s <(sed "s/vector_add/$1/g" "$tree/kernels/vector_add.cu") "kernels/$1.cu" || [[ -z $2 ]] ||
     fail "$1 is vector_add: its source no longer has what is changed"

@@ -5,7 +5,7 @@
 source "$(dirname "$0")/stand_in.sh"
 
 cp -r "$tree/kernels" kernels
-sed -i 's/N: 1000003/N: 1003/' kernels/vector_add.yaml
+sed -i 's/N: 100003/N: 1003/' kernels/vector_add.yaml
 mkdir sweeps
 cat >sweeps/j.yaml <<YAML
 sweep: j
