@@ -27,6 +27,13 @@ class Device {
 
   virtual Outcome run(const TrialRequest& request) = 0;
 
+  /// The configurations of a kernel for a problem that a recording has trials of under a protocol;
+  /// none for a live device, which runs any.
+  virtual std::vector<Config> recorded(const std::string& /*kernel*/, const Problem& /*problem*/,
+                                       const std::string& /*protocol*/) const {
+    return {};
+  }
+
   /// Times each of the kernel's baselines for the problem of `request` (its configuration is used
   /// only for the shapes of the arguments).
   virtual std::vector<BaselineTiming> run_baselines(const TrialRequest& request,

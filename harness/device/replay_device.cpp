@@ -160,6 +160,18 @@ Outcome ReplayDevice::run(const TrialRequest& request) {
   return outcome;
 }
 
+std::vector<Config> ReplayDevice::recorded(const std::string& kernel, const Problem& problem,
+                                           const std::string& protocol) const {
+  std::vector<Config> configs;
+  for (const auto& [key, index] : impl_->trials) {
+    const TrialRecord& trial = impl_->recording.trials[index];
+    const bool is_asked_for =
+        trial.kernel.name == kernel && trial.problem == problem && trial.protocol.name == protocol;
+    if (is_foreign(trial) || is_asked_for) configs.push_back(trial.config);
+  }
+  return configs;
+}
+
 std::vector<Measurement> ReplayDevice::count(const TrialRequest& request,
                                              const std::vector<std::string>& names) {
   std::vector<Measurement> counted;

@@ -19,6 +19,8 @@ class ReplayDevice : public Device {
   const std::string& provenance() const override;
   std::string cublas_version() override;
   Outcome run(const TrialRequest& request) override;
+  std::vector<Config> recorded(const std::string& kernel, const Problem& problem,
+                               const std::string& protocol) const override;
   std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
                                             const std::vector<std::string>& baselines) override;
   /// Answers with the recorded rank of the same problem that holds the most of the `candidates`,

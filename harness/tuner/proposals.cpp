@@ -65,7 +65,7 @@ std::vector<std::size_t> Proposals::next(std::size_t count) {
     run_.report.carried_over += first.size();
     if (!first.empty()) return first;
   }
-  if (is_drawn_ && learns()) {
+  if (is_drawn_ && learns() && !run_.is_replay()) {
     grow(points_, history_, grown_, [this](auto point) { return space_.is_valid(point); });
   }
   return propose(run_.sweep.search, points_, history_, count);

@@ -46,8 +46,8 @@ struct SweepRun {
   /// The compiled kernels of the user's own, by kernel name and problem: see own_kernels().
   std::map<std::pair<std::string, std::string>, std::vector<CompileResult>> references = {};
 
-  /// The points that were drawn of a space that is too large to be listed, by kernel name and
-  /// problem.
+  /// The points that were drawn of a space that is too large to be listed, or in the replay of a
+  /// search those that were recorded, by kernel name and problem.
   std::map<std::pair<std::string, std::string>, std::vector<std::vector<int>>> drawn = {};
 
   /// Whether the device is a recording, which answers for itself: it says what it said before,
@@ -61,7 +61,7 @@ struct SweepRun {
   static Filter filter(const std::string& op, const Problem& problem);
   static Filter filter(const Question& asked) { return filter(asked.op, asked.problem); }
 
-  /// The points that were drawn, or null where the space is listed.
+  /// Those, or null where the space is listed.
   const std::vector<std::vector<int>>* drawn_points(const KernelSpec& kernel,
                                                     const Problem& problem) const;
   /// The first configuration of a space.

@@ -29,6 +29,23 @@ constexpr std::int64_t kLeastDrawn = 20'000;
 // As much as 16 cores compile in three seconds, which is about the time of a re-rank.
 constexpr std::size_t kMostAhead = 512;
 
+/// The points of a space that a replay has trials of, in the order of the space; nothing where it
+/// has none.
+std::optional<std::vector<std::vector<int>>> recorded_points(const SweepRun& run,
+                                                             const KernelSpec& kernel,
+                                                             const Problem& problem,
+                                                             const Space& space) {
+  std::vector<std::vector<int>> points;
+  for (const Config& config :
+       run.device.recorded(kernel.name, problem, run.sweep.measure.protocol)) {
+    const std::optional<std::vector<int>> point = space.point(config);
+    if (point && space.is_valid(*point)) points.push_back(*point);
+  }
+  if (points.empty()) return std::nullopt;
+  std::ranges::sort(points);
+  return points;
+}
+
 }  // namespace
 
 Tuner::Tuner(const SweepSpec& sweep, Device& device, Compiler& compiler, Store& store,
@@ -204,7 +221,8 @@ void Tuner::count_spaces(const std::vector<const KernelSpec*>& kernels) {
   }
 }
 
-/// What is too large to be listed is drawn, if the search need not try all of it.
+/// What is too large to be listed is drawn, if the search need not try all of it. The replay of a
+/// search goes through what was recorded: its times would lead it elsewhere.
 void Tuner::count_space(const KernelSpec& kernel, const Problem& problem, double max_seconds) {
   const SearchSpec& search = run_.sweep.search;
   const Space space(kernel, problem, run_.device.info());
@@ -213,7 +231,9 @@ void Tuner::count_space(const KernelSpec& kernel, const Problem& problem, double
   Space::Size size = space.size(kMaxCountedSteps, max_seconds);
   if (tries_all && !size.whole && size.valid <= kMaxConfigs) size = space.size(kMaxSpaceSteps);
   std::size_t valid = static_cast<std::size_t>(size.valid);
-  if (!size.whole || size.valid > kMaxConfigs) {
+  std::optional<std::vector<std::vector<int>>> points;
+  if (!tries_all) points = recorded_points(run_, kernel, problem, space);
+  if (!points && (!size.whole || size.valid > kMaxConfigs)) {
     if (tries_all) {
       throw UsageError(
           "kernel {}: expected at most {} configurations to try all of, found {}{} for {}; give "
@@ -224,13 +244,15 @@ void Tuner::count_space(const KernelSpec& kernel, const Problem& problem, double
     }
     const auto asked = static_cast<std::size_t>(
         std::clamp<std::int64_t>(search.budget_configs.value_or(0), kLeastDrawn, kMaxConfigs));
-    auto points = space.draw(asked, search.seed, max_seconds);
-    valid = points.size();
+    points = space.draw(asked, search.seed, max_seconds);
     run_.report.warn(
         "{} {}: the space has {}{} configurations; the search goes through {} of them, which were "
         "drawn, and what is near the fastest",
-        kernel.name, to_text(problem), size.whole ? "" : "over ", size.valid, valid);
-    run_.drawn[{kernel.name, to_text(problem)}] = std::move(points);
+        kernel.name, to_text(problem), size.whole ? "" : "over ", size.valid, points->size());
+  }
+  if (points) {
+    valid = points->size();
+    run_.drawn[{kernel.name, to_text(problem)}] = *std::move(points);
   }
   const auto& budget = search.budget_configs;
   const std::size_t asked = budget ? std::min(valid, static_cast<std::size_t>(*budget)) : valid;

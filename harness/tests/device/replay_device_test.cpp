@@ -81,6 +81,15 @@ Recording make_recording() {
   return recording;
 }
 
+TEST(ReplayDevice, SaysWhichConfigurationsWereRecorded) {
+  const ReplayDevice device(make_recording());
+  using testing::UnorderedElementsAre;
+  EXPECT_THAT(device.recorded("vector_add", {{"N", 1000}}, "cold"),
+              UnorderedElementsAre(block(128), block(256), block(512)));
+  EXPECT_THAT(device.recorded("vector_add", {{"N", 3000}}, "cold"), testing::IsEmpty());
+  EXPECT_THAT(device.recorded("vector_add", {{"N", 1000}}, "warm"), testing::IsEmpty());
+}
+
 TEST(ReplayDevice, CountsWhatWasRecordedOfWhatIsAskedFor) {
   Recording recording = make_recording();
   recording.trials.push_back(record_of("vector_add", {{"N", 7}}, block(64), timed(1000)));

@@ -55,6 +55,10 @@ class ScriptedDevice : public Device {
     ran.push_back(request);
     return on_run(request);
   }
+  std::vector<Config> recorded(const std::string&, const Problem&,
+                               const std::string&) const override {
+    return known;
+  }
   std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
                                             const std::vector<std::string>& baselines) override {
     ++num_baselines;
@@ -76,6 +80,7 @@ class ScriptedDevice : public Device {
   }
 
   std::string cublas = "13.1.0";
+  std::vector<Config> known;  // that were recorded
 
   /// What has been asked, in order.
   std::vector<TrialRequest> ran;
