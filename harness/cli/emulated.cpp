@@ -189,6 +189,7 @@ Tally run_all(EmulatorRun& emulator, const KernelSpec& kernel, const std::vector
   for (const Sampled& sampled : sample) begun.push_back(emulator.compile(kernel, sampled));
   print_out("{} {}\n", kernel.name, to_text(kernel.smoke));
   Tally tally;
+  std::string told;
   for (std::size_t i = 0; i < sample.size(); ++i) {
     const Outcome outcome = emulator.run(kernel, sample[i], begun[i].get());
     tally.add(outcome);
@@ -196,7 +197,9 @@ Tally run_all(EmulatorRun& emulator, const KernelSpec& kernel, const std::vector
     const Style style = outcome.status == Status::correct ? Style::good : Style::failure;
     write_out(fmt::format("  {} {}\n", stdout_terminal().has_color ? styled(status, style) : status,
                           text_of(kernel, sample[i])));
-    if (!outcome.message.empty()) print_out("    {}\n", outcome.message);
+    if (outcome.message.empty()) continue;
+    print_out("    {}\n", outcome.message == told ? "as above" : outcome.message);
+    told = outcome.message;
   }
   print_out("  {}\n", count_text(tally, num_configs));
   return tally;

@@ -188,7 +188,7 @@ Target target_without_gpu(const std::string& device, const std::string& arch_giv
   if (!replayed) {
     throw Error(
         fmt::format("{}, and results/recorded has no recording of {}; run with --device "
-                    "none to compile only, or --device replay:FILE",
+                    "emulate to check a sample on the CPU, none to compile only, or replay:FILE",
                     no_gpu_reason, sweep.name));
   }
   Target target = replay_target(std::move(*replayed));

@@ -1,6 +1,7 @@
 #include "spec/op_file.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -197,6 +198,19 @@ bool is_whole(const YamlNode& root) {
   });
 }
 
+/// What `assay new` has guessed is no contract before somebody has read it.
+void refuse_guesses(const YamlNode& root) {
+  const auto& source = root.where().source;
+  std::istringstream lines(source->text);
+  int number = 1;
+  for (std::string line; std::getline(lines, line); ++number) {
+    if (line.starts_with("#?")) {
+      throw SpecError({source, number, 1},
+                      "a guess of a draft: correct the line, and take the \"#?\" away");
+    }
+  }
+}
+
 }  // namespace
 
 fs::path find_op(const fs::path& folder, const std::string& op) {
@@ -215,6 +229,7 @@ std::vector<std::string> op_names(const fs::path& op_path) {
 
 Contract load_contract(const fs::path& yaml_path, const fs::path& op_path) {
   const YamlPtr root = load_yaml(yaml_path);
+  refuse_guesses(*root);
   const YamlNode* const op = root->find("op");
   const std::string name = is_identifier(text_of(op)) ? text_of(op) : "";
   fs::path path = op_path;

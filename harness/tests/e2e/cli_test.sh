@@ -68,7 +68,8 @@ __global__ void reference(const float* x, float* y, float factor, int n) {
 }
 CUDA
 expect 0 'scale.yaml: fill in the lines that begin with #\?' "$assay" new drafts/scale.cu
-expect 2 'scale.yaml:[0-9]+:1: expected the key' "$assay" list drafts/scale.yaml
+expect 2 'scale.yaml:5:1: a guess of a draft: correct the line, and take the "#\?" away' \
+  "$assay" list drafts/scale.yaml
 expect 2 'scale.yaml: is there already; nothing is overwritten' "$assay" new drafts/scale.cu
 sed -i 's/^#? //' drafts/scale.yaml
 expect 0 '3 of 3 trials' "$assay" sweep drafts/scale.yaml --device none --db drafts.db
