@@ -23,7 +23,7 @@ makeBefore(small, before);
 const compared = make("compared", [small, "--baseline", before]);
 const nights = make("nights", [join(work, "nights"), join(work, "other.jsonl")]);
 const large = make("large", [join(work, "large.jsonl")]);
-makeTrusted(small, join(work, "trusted.jsonl"), "histogram");
+makeTrusted(small, join(work, "trusted.jsonl"), "reduction");
 execFileSync("bash", [join(tree, "scripts/example_page.sh"), join(work, "example"), assay], { stdio: "pipe" });
 const example = join(work, "example/index.html");
 const trusted = make("trusted", [join(work, "trusted.jsonl")], "--no-code");
@@ -133,15 +133,15 @@ await test("stale and verified results are marked, without the code", async (pag
   const kernels = await cells(page, "Kernel");
   // What is shipped of other kernels may be stale, too, until a GPU measures them again.
   const marksOf = (name) => new Set(marks.filter((_, i) => kernels[i] === name));
-  assert.deepEqual(marksOf("histogram"), new Set(["⚠ stale"]));
-  assert.deepEqual(marksOf("radix_sort"), new Set(["✓ verified"]));
+  assert.deepEqual(marksOf("reduction"), new Set(["⚠ stale"]));
+  assert.deepEqual(marksOf("histogram"), new Set(["✓ verified"]));
   await page.getByLabel("Search").fill("stale");
-  assert.ok(!(await cells(page, "Kernel")).includes("radix_sort"));
-  await page.getByLabel("Search").fill("stale histogram");
-  assert.deepEqual([...new Set(await cells(page, "Kernel"))], ["histogram"]);
+  assert.ok(!(await cells(page, "Kernel")).includes("histogram"));
+  await page.getByLabel("Search").fill("stale reduction");
+  assert.deepEqual([...new Set(await cells(page, "Kernel"))], ["reduction"]);
   await box(page, "problems").locator(`${ROW} a`).first().click();
   await page.waitForSelector("h2#result");
-  assert.match(await box(page, "result").textContent(), /Stale.*histogram has changed since/);
+  assert.match(await box(page, "result").textContent(), /Stale.*reduction has changed since/);
   assert.equal(await page.getByText("What the code is made of").count(), 0);
 }, trusted);
 
