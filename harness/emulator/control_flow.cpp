@@ -4,101 +4,68 @@
 #include "emulator/program.h"
 
 // Immediate post-dominators, by the iteration of Cooper, Harvey and Kennedy on the reversed graph
-// of basic blocks. Lanes that part at a branch meet at the post-dominator of the branch.
+// of instructions. Lanes that part at a branch meet at the post-dominator of the branch.
 
 namespace assay::emulator {
-namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-bool ends_block(const Op& op) {
-  return op.control == Control::branch || op.control == Control::table ||
-         op.control == Control::exit;
-}
-
-}  // namespace
 
 void find_joins(std::vector<Op>& ops) {
-  const auto num_ops = static_cast<int>(ops.size());
-  std::vector<char> is_leader(ops.size() + 1, 0);
-  is_leader[0] = 1;
-  const auto lead = [&](int to) {
-    if (to >= 0 && to < num_ops) is_leader[at(to)] = 1;
-  };
-  for (int i = 0; i < num_ops; ++i) {
-    const Op& op = ops[at(i)];
-    if (!ends_block(op)) continue;
-    lead(i + 1);
-    if (op.control == Control::branch) lead(op.target);
-    if (op.control == Control::table) std::for_each(op.list.begin(), op.list.end(), lead);
-  }
-  std::vector<int> first, block_of(ops.size());
-  for (int i = 0; i < num_ops; ++i) {
-    if (is_leader[at(i)]) first.push_back(i);
-    block_of[at(i)] = static_cast<int>(first.size()) - 1;
-  }
-  const auto num_blocks = static_cast<int>(first.size());
-  const int exit = num_blocks;  // beside the blocks
-  std::vector<std::vector<int>> after(first.size() + 1), before(first.size() + 1);
-  for (int block = 0; block < num_blocks; ++block) {
-    const int last = (block + 1 < num_blocks ? first[at(block) + 1] : num_ops) - 1;
-    const Op& op = ops[at(last)];
-    std::vector<int>& next = after[at(block)];
-    const auto go = [&](int to) {
-      next.push_back(to >= 0 && to < num_ops ? block_of[at(to)] : exit);
+  const std::size_t exit = ops.size();  // beside the instructions
+  constexpr std::size_t kNone = ~std::size_t{0};
+  std::vector<std::vector<std::size_t>> after(exit + 1), before(exit + 1);
+  for (std::size_t at = 0; at < exit; ++at) {
+    const Op& op = ops[at];
+    const auto go = [&](std::int64_t to) {
+      after[at].push_back(to >= 0 ? std::min(static_cast<std::size_t>(to), exit) : exit);
+      before[after[at].back()].push_back(at);
     };
-    if (op.control == Control::branch) go(op.target);
+    const bool is_jump = op.control == Control::branch || op.control == Control::exit;
+    if (is_jump) go(op.control == Control::branch ? op.target : -1);
     if (op.control == Control::table) std::for_each(op.list.begin(), op.list.end(), go);
-    if (op.control == Control::exit) go(-1);
-    if (!ends_block(op) || (op.guard >= 0 && op.control != Control::table)) go(last + 1);
-    for (const int to : next) before[at(to)].push_back(block);
+    if (is_jump ? op.guard >= 0 : op.control != Control::table) {
+      go(static_cast<std::int64_t>(at) + 1);
+    }
   }
   // A post-order of the reversed graph, from the exit.
-  std::vector<int> order, number(first.size() + 1, -1);
-  std::vector<std::pair<int, std::size_t>> path{{exit, 0}};
-  std::vector<char> seen(first.size() + 1, 0);
-  seen[at(exit)] = 1;
+  std::vector<std::size_t> order, number(exit + 1, kNone);
+  std::vector<std::pair<std::size_t, std::size_t>> path{{exit, 0}};
+  std::vector<char> seen(exit + 1, 0);
+  seen[exit] = 1;
   while (!path.empty()) {
-    auto& [block, child] = path.back();
-    const std::vector<int>& children = before[at(block)];
-    if (child < children.size()) {
-      const int to = children[child++];
-      if (!std::exchange(seen[at(to)], 1)) path.emplace_back(to, 0);
+    auto& [at, child] = path.back();
+    if (child < before[at].size()) {
+      const std::size_t to = before[at][child++];
+      if (!std::exchange(seen[to], 1)) path.emplace_back(to, 0);
     } else {
-      number[at(block)] = static_cast<int>(order.size());
-      order.push_back(block);
+      number[at] = order.size();
+      order.push_back(at);
       path.pop_back();
     }
   }
-  std::vector<int> join(first.size() + 1, -1);
-  join[at(exit)] = exit;
+  std::vector<std::size_t> join(exit + 1, kNone);
+  join[exit] = exit;
   for (bool changed = true; changed;) {
     changed = false;
-    for (auto block = order.rbegin() + 1; block != order.rend(); ++block) {
-      int found = -1;
-      for (int other : after[at(*block)]) {
-        if (join[at(other)] < 0) continue;
-        if (found < 0) {
-          found = other;
-          continue;
-        }
+    for (auto at = order.rbegin() + 1; at != order.rend(); ++at) {
+      std::size_t found = kNone;
+      for (std::size_t other : after[*at]) {
+        if (join[other] == kNone) continue;
+        if (found == kNone) found = other;
         while (found != other) {
-          int& lower = number[at(found)] < number[at(other)] ? found : other;
-          lower = join[at(lower)];
+          std::size_t& lower = number[found] < number[other] ? found : other;
+          lower = join[lower];
         }
       }
-      if (found != std::exchange(join[at(*block)], found)) changed = true;
+      if (found != std::exchange(join[*at], found)) changed = true;
     }
   }
-  for (int i = 0; i < num_ops; ++i) {
-    Op& op = ops[at(i)];
+  for (std::size_t at = 0; at < exit; ++at) {
+    Op& op = ops[at];
     if (op.control != Control::branch && op.control != Control::table) continue;
-    const int to = join[static_cast<std::size_t>(block_of[at(i)])];
-    if (to < 0 || to == exit) continue;
-    op.join = first[at(to)];
+    if (join[at] >= exit) continue;
     // Lanes that end do not wait for others, who may wait for them at a barrier.
-    const Op& there = ops[at(op.join)];
-    if (there.control == Control::exit && there.guard < 0) op.join = -1;
+    const Op& there = ops[join[at]];
+    if (there.control == Control::exit && there.guard < 0) continue;
+    op.join = static_cast<std::int32_t>(join[at]);
   }
 }
 
