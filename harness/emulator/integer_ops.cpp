@@ -74,14 +74,23 @@ std::int64_t saturated(T a, T b, int sign) {
   return std::clamp<std::int64_t>(sum, INT32_MIN, INT32_MAX);
 }
 
-/// The sum of products of parts of a (of type A, so far apart) and bytes of b.
-template <class A, class B, int kParts, int kFirst>
-U dot(U a, U b, U c) {
-  for (int i = 0; i < kParts; ++i) {
-    c += static_cast<U>(static_cast<A>(a >> (32 / kParts * i)) *
-                        static_cast<B>(b >> (8 * (i + kFirst))));
+/// dp4a and dp2a: adds up products of parts of a and bytes of b. op.from is the type of b; op.mode:
+/// how many parts, and the first byte of b in the bits above the lowest four.
+void dot(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const auto part = [](PtxType type, U word, U index, U width) {
+    const U high = word << (32 - width * (index + 1));
+    return is_signed(type) ? static_cast<U>(static_cast<S32>(high) >> (32 - width))
+                           : high >> (32 - width);
+  };
+  const U count = op.mode & 15, first = op.mode >> 4;
+  for (const int lane : Lanes(lanes)) {
+    U sum = warp.in(op.c)[lane];
+    for (U i = 0; i < count; ++i) {
+      sum += part(op.type, warp.in(op.a)[lane], i, 32 / count) *
+             part(op.from, warp.in(op.b)[lane], i + first, 8);
+    }
+    warp.at(op.out)[lane] = sum;
   }
-  return c;
 }
 
 // Shifts by the width and more give 0, or the sign.
@@ -137,29 +146,24 @@ T with_field(T a, T b, U begin, U length) {
   return static_cast<T>((extended(b) & ~field) | (extended(a) << begin & field));
 }
 
-/// The modes of prmt: any bytes, f4e, b4e, rc8, ecl, ecr, rc16.
-enum Permutation : U {
-  kAnyBytes,
-  kForward4,
-  kBackward4,
-  kReplicate8,
-  kEdgeLeft,
-  kEdgeRight,
-  kReplicate16
-};
+constexpr std::string_view kPermutations[] = {"", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16"};
 
-U permuted(U a, U b, U selector, Permutation how) {
-  const U64 bytes = U64{b} << 32 | a;
-  const U by = selector & 3;
-  U result = 0;
-  for (U i = 0; i < 4; ++i) {
-    const U picks[] = {selector >> (4 * i) & 15, by + i,          (by - i) & 7,          by,
-                       std::max(i, by),          std::min(i, by), (by & 1) * 2 + (i & 1)};
-    auto byte = static_cast<U>(bytes >> (8 * (picks[how] & 7)) & 0xff);
-    if ((picks[how] & 8) != 0) byte = (byte & 0x80) != 0 ? 0xff : 0;
-    result |= byte << (8 * i);
+/// prmt; op.mode is an index of kPermutations.
+void permute(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const U *const a = warp.in(op.a), *const b = warp.in(op.b), *const c = warp.in(op.c);
+  for (const int lane : Lanes(lanes)) {
+    const U64 bytes = U64{b[lane]} << 32 | a[lane];
+    const U selector = c[lane], by = selector & 3;
+    U result = 0;
+    for (U i = 0; i < 4; ++i) {
+      const U picks[] = {selector >> (4 * i) & 15, by + i,          (by - i) & 7,          by,
+                         std::max(i, by),          std::min(i, by), (by & 1) * 2 + (i & 1)};
+      auto byte = static_cast<U>(bytes >> (8 * (picks[op.mode] & 7)) & 0xff);
+      if ((picks[op.mode] & 8) != 0) byte = (byte & 0x80) != 0 ? 0xff : 0;
+      result |= byte << (8 * i);
+    }
+    warp.at(op.out)[lane] = result;
   }
-  return result;
 }
 
 /// Any function of three bits: op.mode is its table.
@@ -187,25 +191,21 @@ void predicate_logic(Warp& warp, const Op& op, std::uint32_t lanes) {
   warp.set_predicate(op.out, lanes, both | first | second | none);
 }
 
-// Bits of op.mode: the carry is read and written, and c is taken away.
-constexpr U kReads = 1, kWrites = 2, kDifference = 4;
-enum class CarryTerm {
-  none,
-  low,
-  high
-};  // what a and b make: a sum with b instead of c, a product
+// Bits of op.mode: the carry is read and written, c is taken away, and added to the low or the high
+// half of a product instead of to a.
+constexpr U kReads = 1, kWrites = 2, kDifference = 4, kLow = 8, kHigh = 16;
 
-template <class T, CarryTerm kTerm>
+template <class T>
 void add_with_carry(Warp& warp, const Op& op, std::uint32_t lanes) {
   const auto *const a = lanes_in<T>(warp, op.a), *const b = lanes_in<T>(warp, op.b);
-  const auto* const c = kTerm == CarryTerm::none ? b : lanes_in<T>(warp, op.c);
+  const auto* const c = lanes_in<T>(warp, op.c);
   auto* const out = lanes_out<T>(warp, op.out);
   for (const int i : Lanes(lanes)) {
     const U bit = 1u << i;
     const bool carry = (op.mode & kReads) != 0 && (warp.carry & bit) != 0;
-    const T first = kTerm == CarryTerm::none  ? a[i]
-                    : kTerm == CarryTerm::low ? static_cast<T>(a[i] * b[i])
-                                              : high_product<T>(a[i], b[i]);
+    const T first = (op.mode & kLow) != 0    ? static_cast<T>(a[i] * b[i])
+                    : (op.mode & kHigh) != 0 ? high_product<T>(a[i], b[i])
+                                             : a[i];
     const Wide<T> wide = (op.mode & kDifference) != 0 ? Wide<T>{first} - c[i] - carry
                                                       : Wide<T>{first} + c[i] + carry;
     out[i] = static_cast<T>(wide);
@@ -218,7 +218,6 @@ void add_with_carry(Warp& warp, const Op& op, std::uint32_t lanes) {
 struct IntegerForm {
   std::string_view operands;
   Handler (*handler)(PtxType);
-  U mode = 0;  // Op::mode
 };
 
 struct Letters {
@@ -247,16 +246,6 @@ IntegerForm of(F) {
             });
           }};
 }
-
-template <CarryTerm kTerm>
-Handler with_carry(PtxType type) {
-  return bits_of(type) == 64 ? add_with_carry<U64, kTerm> : add_with_carry<U, kTerm>;
-}
-
-using S8 = std::int8_t;
-using U8 = std::uint8_t;
-using S16 = std::int16_t;
-using U16 = std::uint16_t;
 
 const IntegerForm* find_integer_form(const std::string& name) {
   static const std::map<std::string, IntegerForm, std::less<>> kForms{
@@ -292,18 +281,6 @@ const IntegerForm* find_integer_form(const std::string& name) {
       {"sad", of<"tttt">([](auto a, auto b, auto c) {
          return extended(c) + (a < b ? extended(b) - extended(a) : extended(a) - extended(b));
        })},
-      {"dp4a.u32.u32", of<"uuuu">([](U a, U b, U c) { return dot<U8, U8, 4, 0>(a, b, c); })},
-      {"dp4a.u32.s32", of<"uuuu">([](U a, U b, U c) { return dot<U8, S8, 4, 0>(a, b, c); })},
-      {"dp4a.s32.u32", of<"uuuu">([](U a, U b, U c) { return dot<S8, U8, 4, 0>(a, b, c); })},
-      {"dp4a.s32.s32", of<"uuuu">([](U a, U b, U c) { return dot<S8, S8, 4, 0>(a, b, c); })},
-      {"dp2a.lo.u32.u32", of<"uuuu">([](U a, U b, U c) { return dot<U16, U8, 2, 0>(a, b, c); })},
-      {"dp2a.lo.u32.s32", of<"uuuu">([](U a, U b, U c) { return dot<U16, S8, 2, 0>(a, b, c); })},
-      {"dp2a.lo.s32.u32", of<"uuuu">([](U a, U b, U c) { return dot<S16, U8, 2, 0>(a, b, c); })},
-      {"dp2a.lo.s32.s32", of<"uuuu">([](U a, U b, U c) { return dot<S16, S8, 2, 0>(a, b, c); })},
-      {"dp2a.hi.u32.u32", of<"uuuu">([](U a, U b, U c) { return dot<U16, U8, 2, 2>(a, b, c); })},
-      {"dp2a.hi.u32.s32", of<"uuuu">([](U a, U b, U c) { return dot<U16, S8, 2, 2>(a, b, c); })},
-      {"dp2a.hi.s32.u32", of<"uuuu">([](U a, U b, U c) { return dot<S16, U8, 2, 2>(a, b, c); })},
-      {"dp2a.hi.s32.s32", of<"uuuu">([](U a, U b, U c) { return dot<S16, S8, 2, 2>(a, b, c); })},
       {"and", of<"ttt">([](auto a, auto b) { return a & b; })},
       {"or", of<"ttt">([](auto a, auto b) { return a | b; })},
       {"xor", of<"ttt">([](auto a, auto b) { return a ^ b; })},
@@ -326,26 +303,6 @@ const IntegerForm* find_integer_form(const std::string& name) {
       {"bfi", of<"tttuu">([](auto a, auto b, U begin, U length) {
          return with_field(a, b, begin, length);
        })},
-      {"prmt", of<"uuuu">([](U a, U b, U c) { return permuted(a, b, c, kAnyBytes); })},
-      {"prmt.f4e", of<"uuuu">([](U a, U b, U c) { return permuted(a, b, c, kForward4); })},
-      {"prmt.b4e", of<"uuuu">([](U a, U b, U c) { return permuted(a, b, c, kBackward4); })},
-      {"prmt.rc8", of<"uuuu">([](U a, U b, U c) { return permuted(a, b, c, kReplicate8); })},
-      {"prmt.ecl", of<"uuuu">([](U a, U b, U c) { return permuted(a, b, c, kEdgeLeft); })},
-      {"prmt.ecr", of<"uuuu">([](U a, U b, U c) { return permuted(a, b, c, kEdgeRight); })},
-      {"prmt.rc16", of<"uuuu">([](U a, U b, U c) { return permuted(a, b, c, kReplicate16); })},
-      {"lop3", {"uuuu", [](PtxType) -> Handler { return lop3; }}},
-      {"add.cc", {"ttt", with_carry<CarryTerm::none>, kWrites}},
-      {"addc", {"ttt", with_carry<CarryTerm::none>, kReads}},
-      {"addc.cc", {"ttt", with_carry<CarryTerm::none>, kReads | kWrites}},
-      {"sub.cc", {"ttt", with_carry<CarryTerm::none>, kWrites | kDifference}},
-      {"subc", {"ttt", with_carry<CarryTerm::none>, kReads | kDifference}},
-      {"subc.cc", {"ttt", with_carry<CarryTerm::none>, kReads | kWrites | kDifference}},
-      {"mad.lo.cc", {"tttt", with_carry<CarryTerm::low>, kWrites}},
-      {"madc.lo", {"tttt", with_carry<CarryTerm::low>, kReads}},
-      {"madc.lo.cc", {"tttt", with_carry<CarryTerm::low>, kReads | kWrites}},
-      {"mad.hi.cc", {"tttt", with_carry<CarryTerm::high>, kWrites}},
-      {"madc.hi", {"tttt", with_carry<CarryTerm::high>, kReads}},
-      {"madc.hi.cc", {"tttt", with_carry<CarryTerm::high>, kReads | kWrites}},
   };
   const auto found = kForms.find(name);
   return found == kForms.end() ? nullptr : &found->second;
@@ -362,24 +319,59 @@ void decode_predicate_logic(Form& form) {
   op.run = predicate_logic;
 }
 
+void decode_carry(Form& form) {
+  Op& op = form.op;
+  form.allow({"cc", "lo", "hi"});
+  const bool multiplies = form.parts[0].starts_with("mad");
+  form.take(multiplies ? "tttt" : "ttt", form.type());
+  if (!multiplies) op.c = op.b;
+  op.mode = (form.parts[0].size() > 3 ? kReads : 0) | (form.has("cc") ? kWrites : 0) |
+            (form.parts[0].starts_with("sub") ? kDifference : 0) | (form.has("lo") ? kLow : 0) |
+            (form.has("hi") ? kHigh : 0);
+  op.run = bits_of(form.type()) == 64 ? add_with_carry<U64> : add_with_carry<U>;
+}
+
+/// Of three words of 32 bits.
+void decode_words(Form& form) {
+  Op& op = form.op;
+  form.take("uuuu", PtxType::b32);
+  if (form.parts[0] == "lop3") {
+    op.mode = form.number(4);
+    op.run = lop3;
+  } else if (form.parts[0] == "prmt") {
+    const std::string_view how = form.parts.size() > 2 ? form.parts[2] : "";
+    op.mode = static_cast<U>(std::ranges::find(kPermutations, how) - kPermutations);
+    if (op.mode == std::size(kPermutations)) throw UnknownForm();
+    op.run = permute;
+  } else {
+    if (form.types.size() != 2) throw UnknownForm();
+    op.type = form.types[0];
+    op.from = form.types[1];
+    op.mode = form.parts[0] == "dp4a" ? 4 : form.has("hi") ? 2 | 2 << 4 : 2;
+    op.run = dot;
+  }
+}
+
 }  // namespace
 
 void decode_integer(Form& form) {
   const PtxType type = form.type();
+  const std::string_view base = form.parts[0];
   if (is_float(type)) return decode_float(form);
   if (type == PtxType::pred) return decode_predicate_logic(form);
-  std::string name(form.parts[0]);
+  if (base == "lop3" || base == "prmt" || base.starts_with("dp")) return decode_words(form);
+  if (form.has("cc") || base == "addc" || base == "subc" || base == "madc") {
+    return decode_carry(form);
+  }
+  std::string name(base);
   for (auto part = form.parts.begin() + 1; part != form.parts.end(); ++part) {
     if (ptx_type(*part) == PtxType::none) name += "." + std::string(*part);
   }
   const IntegerForm* found = find_integer_form(name);
   if (found == nullptr) found = find_integer_form(form.text.opcode);
   if (found == nullptr) throw UnknownForm();
-  Op& op = form.op;
   form.take(found->operands, type);
-  op.mode = found->mode;
-  if (name == "lop3") op.mode = form.number(4);
-  op.run = found->handler(type);
+  form.op.run = found->handler(type);
 }
 
 }  // namespace assay::emulator
