@@ -3,7 +3,6 @@
 
 #include "emulator/addressing.h"
 #include "emulator/atomics.h"
-#include "emulator/float_arithmetic.h"
 #include "emulator/lane_loops.h"
 
 // atom and red, one lane after the other. Other threads of this process may update the same place,
@@ -12,33 +11,21 @@
 namespace assay::emulator {
 namespace {
 
-template <class T>
-T updated_integer(AtomicOperation operation, T old, T b, T c) {
-  using Bits = std::make_unsigned_t<T>;
-  switch (operation) {
-    case AtomicOperation::add:
-      return static_cast<T>(static_cast<Bits>(old) + static_cast<Bits>(b));
-    case AtomicOperation::min:
-      return std::min(old, b);
-    case AtomicOperation::max:
-      return std::max(old, b);
-    case AtomicOperation::inc:
-      return old >= b ? T{0} : static_cast<T>(static_cast<Bits>(old) + 1);
-    case AtomicOperation::dec:
+/// By AtomicOperation.
+template <class T, class Bits = std::make_unsigned_t<T>>
+constexpr T (*kUpdates[])(T old, T b, T c) = {
+    [](T old, T b, T) { return static_cast<T>(static_cast<Bits>(old) + static_cast<Bits>(b)); },
+    [](T old, T b, T) { return std::min(old, b); },
+    [](T old, T b, T) { return std::max(old, b); },
+    [](T old, T b, T) { return old >= b ? T{0} : static_cast<T>(static_cast<Bits>(old) + 1); },
+    [](T old, T b, T) {
       return old == 0 || old > b ? b : static_cast<T>(static_cast<Bits>(old) - 1);
-    case AtomicOperation::bit_and:
-      return old & b;
-    case AtomicOperation::bit_or:
-      return old | b;
-    case AtomicOperation::bit_xor:
-      return old ^ b;
-    case AtomicOperation::exch:
-      return b;
-    case AtomicOperation::cas:
-      return old == b ? c : old;
-  }
-  return old;
-}
+    },
+    [](T old, T b, T) { return static_cast<T>(old & b); },
+    [](T old, T b, T) { return static_cast<T>(old | b); },
+    [](T old, T b, T) { return static_cast<T>(old ^ b); },
+    [](T, T b, T) { return b; },
+    [](T old, T b, T c) { return old == b ? c : old; }};
 
 /// Whether PTX has the operation of the type.
 bool has_operation(PtxType type, AtomicOperation operation) {
@@ -102,16 +89,17 @@ std::uint64_t updated(AtomicOperation operation, PtxType type, std::uint64_t old
     return std::bit_cast<std::uint64_t>(std::bit_cast<double>(old) + std::bit_cast<double>(b));
   }
   if (is_float(type)) {
-    const FloatOperation of_float = operation == AtomicOperation::min   ? FloatOperation::min
-                                    : operation == AtomicOperation::max ? FloatOperation::max
-                                                                        : FloatOperation::add;
-    return compute(of_float, {type}, static_cast<std::uint32_t>(old),
-                   static_cast<std::uint32_t>(b));
+    static const FloatFunction kAdd = float_function("add"), kMin = float_function("min"),
+                               kMax = float_function("max");
+    return compute(operation == AtomicOperation::min   ? kMin
+                   : operation == AtomicOperation::max ? kMax
+                                                       : kAdd,
+                   type, {}, static_cast<std::uint32_t>(old), static_cast<std::uint32_t>(b));
   }
   return for_integer(type, [&](auto x) -> std::uint64_t {
     using T = decltype(x);
-    return to_stored<T>(
-        updated_integer<T>(operation, static_cast<T>(old), static_cast<T>(b), static_cast<T>(c)));
+    return to_stored<T>(kUpdates<T>[static_cast<std::size_t>(operation)](
+        static_cast<T>(old), static_cast<T>(b), static_cast<T>(c)));
   });
 }
 

@@ -161,9 +161,7 @@ bool ClusterState::run_round() {
     if (ran && warp.last_polled + kDeadRounds < round) all_wait = false;
     if (!pending.empty() && below(random, 4) == 0) complete_any();
   }
-  if (num_progress != before || !all_wait) {
-    last_progress = round;
-  } else if (complete_any()) {
+  if (num_progress != before || !all_wait || complete_any()) {
     last_progress = round;
   } else if (!live.empty() && round - last_progress > kDeadRounds) {
     const Warp& warp = *live.front();
@@ -210,27 +208,15 @@ std::string ClusterState::waiting_text() const {
       const Waiting& waiting = fragment.waiting;
       text += fmt::format("{}block {} warp {}{}", text.empty() ? "" : "; ", warp->block->rank,
                           warp->index, line_text(op));
-      switch (waiting.what) {
-        case Waiting::For::nothing:
-          text += " runs";
-          break;
-        case Waiting::For::lanes:
-          text += fmt::format(" waits for lanes {:#x}", waiting.members & ~waiting.lanes);
-          break;
-        case Waiting::For::barrier:
-          text += fmt::format(" waits at barrier {}", waiting.id);
-          break;
-        case Waiting::For::cluster:
-          text += " waits at the cluster's barrier";
-          break;
-        case Waiting::For::phase:
-          text += fmt::format(" waits for phase {} of the mbarrier at {:#x}", waiting.parity,
-                              waiting.id);
-          break;
-        case Waiting::For::warpgroup:
-          text += " waits for products that not all warps of its warpgroup have begun";
-          break;
-      }
+      constexpr std::string_view kTexts[] = {
+          " runs",
+          " waits for lanes {0:#x}",
+          " waits at barrier {1}",
+          " waits at the cluster's barrier",
+          " waits for phase {2} of the mbarrier at {1:#x}",
+          " waits for products that not all warps of its warpgroup have begun"};
+      text += fmt::format(fmt::runtime(kTexts[static_cast<std::size_t>(waiting.what)]),
+                          waiting.members & ~waiting.lanes, waiting.id, waiting.parity);
     }
   }
   if (shown > 12) text += fmt::format("; and {} more", shown - 12);

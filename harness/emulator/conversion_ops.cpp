@@ -22,19 +22,14 @@ std::uint64_t extended(PtxType type, std::uint64_t bits) {
   return bits;
 }
 
-/// Bits 0 to 3 of op.mode: relu, satfinite, rounds to integers, the result is wide.
-constexpr std::uint32_t kRelu = 1, kSatfinite = 2, kIntegral = 4, kWideOut = 8;
-
-Conversion conversion_of(const Op& op) {
-  return {op.rounding, (op.mode & kSatfinite) != 0, (op.mode & kRelu) != 0, op.is_saturated,
-          op.is_ftz};
-}
+/// Bits of op.mode: rounds to integers, the result is wide.
+constexpr std::uint32_t kIntegral = 1, kWideOut = 2;
 
 std::uint64_t converted(const Op& op, std::uint64_t bits) {
   const PtxType to = op.type, from = op.from;
   if (!is_float(from) && !is_float(to)) {
     const std::uint64_t value = extended(from, bits);
-    if (!op.is_saturated) return extended(to, value);
+    if (!op.modifiers.saturate) return extended(to, value);
     // Clamped to the range of the result.
     const int width = bits_of(to);
     const auto top =
@@ -45,14 +40,14 @@ std::uint64_t converted(const Op& op, std::uint64_t bits) {
     return static_cast<std::uint64_t>(
         std::max(static_cast<std::int64_t>(value), -static_cast<std::int64_t>(top) - 1));
   }
-  const Conversion how = conversion_of(op);
+  const Modifiers& how = op.modifiers;
   if (!is_float(from)) {
     return encode_from_integer(to, extended(from, bits), is_signed(from), how);
   }
   double value = decode(from, bits);
-  if (op.is_ftz && from == PtxType::f32 && std::abs(value) < 0x1p-126) value *= 0;
-  if (!is_float(to)) return encode_integer(value, op.rounding, bits_of(to), is_signed(to));
-  if ((op.mode & kIntegral) != 0) value = round_to_integral(value, op.rounding);
+  if (how.flush_subnormals && from == PtxType::f32 && std::abs(value) < 0x1p-126) value *= 0;
+  if (!is_float(to)) return encode_integer(value, how.rounding, bits_of(to), is_signed(to));
+  if ((op.mode & kIntegral) != 0) value = round_to_integral(value, how.rounding);
   return encode(to, value, how);
 }
 
@@ -65,15 +60,15 @@ void convert(Warp& warp, const Op& op, std::uint32_t lanes) {
 
 /// Two values, or a pair of another format, into a pair: the first operand is the upper one.
 void convert_pair(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const Conversion how = conversion_of(op);
   const PtxType to = op.type, from = op.from;
   const int out_bits = bits_of(op.type) / 2, in_bits = bits_of(op.from) / 2;
   for (const int i : Lanes(lanes)) {
     const std::uint32_t first = warp.in(op.a)[i];
     const std::uint32_t high = op.b != kNoSlot ? first : first >> in_bits;
     const std::uint32_t low = op.b != kNoSlot ? warp.in(op.b)[i] : first & ((1u << in_bits) - 1);
-    warp.at(op.out)[i] = static_cast<std::uint32_t>(
-        encode(to, decode(from, high), how) << out_bits | encode(to, decode(from, low), how));
+    warp.at(op.out)[i] =
+        static_cast<std::uint32_t>(encode(to, decode(from, high), op.modifiers) << out_bits |
+                                   encode(to, decode(from, low), op.modifiers));
   }
 }
 
@@ -99,14 +94,9 @@ void decode_conversion(Form& form) {
   Op& op = form.op;
   op.type = form.types[0];
   op.from = form.types[1];
-  op.is_ftz = form.has("ftz");
-  op.is_saturated = form.has("sat");
-  op.rounding = form.rounding();
   if (form.has("rni") || form.has("rzi") || form.has("rmi") || form.has("rpi")) {
     op.mode |= kIntegral;
   }
-  if (form.has("relu")) op.mode |= kRelu;
-  if (form.has("satfinite")) op.mode |= kSatfinite;
   if (is_pair(op.type)) {
     op.out = form.out(0, op.type);
     op.a = form.in(1, op.from);
@@ -124,8 +114,7 @@ void decode_conversion(Form& form) {
   op.a = form.in(1, wide_in ? PtxType::b64 : PtxType::b32);
   op.out = form.out(0, wide_out ? PtxType::b64 : PtxType::b32);
   op.bytes = wide_in ? 8 : 4;
-  const bool is_plain = !op.is_saturated && !op.is_ftz && op.mode == 0 &&
-                        op.rounding == Rounding::nearest_even &&
+  const bool is_plain = op.modifiers == Modifiers() && op.mode == 0 &&
                         wide_in == (bits_of(op.from) == 64) && wide_out == (bits_of(op.type) == 64);
   if (is_plain) op.run = fast(op.type, op.from);
   if (wide_out) op.mode |= kWideOut;

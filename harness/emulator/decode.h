@@ -20,7 +20,7 @@ struct UnknownForm {};
 class KernelDecoder;
 struct Frame;
 
-/// An instruction as it is written, with its operands as slots.
+/// An instruction as it is written, with its operands as slots. Sets op.modifiers.
 class Form {
  public:
   Form(KernelDecoder& decoder, const Frame& frame, const PtxInstruction& instruction, Op& op_of);
@@ -40,9 +40,6 @@ class Form {
   std::uint32_t number(std::size_t index) const;
   /// Refuses a form with other parts than these, its name and its types.
   void allow(std::initializer_list<std::string_view> known) const;
-
-  /// .rn .rz .rm .rp .rna, or those with an i.
-  Rounding rounding() const;
 
   /// A slot to read or to write a value of a type. Notes a register in op.reads or op.writes.
   std::int32_t in(const PtxOperand& operand_of, PtxType type_of);
@@ -94,7 +91,7 @@ void decode_mbarrier(Form& form);
 void decode_copy(Form& form);    // cp.async, cp.async.bulk, st.async, red.async
 void decode_matrix(Form& form);  // ldmatrix stmatrix movmatrix mma
 void decode_wgmma(Form& form);
-/// Of mma and wgmma: sets op.type, from, mode, bytes and is_saturated to what product_of() needs.
+/// Of mma and wgmma: sets op.type, from, mode and bytes to what product_of() needs.
 void decode_product(Form& form);
 FragmentProduct product_of(const Op& op);
 void decode_fence(Form& form);    // fence, membar

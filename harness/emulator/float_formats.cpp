@@ -45,19 +45,9 @@ Shape shape_of(PtxType format) {
 /// Whether what is cut off, whose highest bit is `half` and the rest not 0 if `sticky`, rounds the
 /// size up.
 bool rounds_up(Rounding rounding, bool negative, bool odd, bool half, bool sticky) {
-  switch (rounding) {
-    case Rounding::nearest_even:
-      return half && (sticky || odd);
-    case Rounding::nearest_away:
-      return half;
-    case Rounding::to_zero:
-      return false;
-    case Rounding::down:
-      return negative && (half || sticky);
-    case Rounding::up:
-      break;
-  }
-  return !negative && (half || sticky);
+  if (rounding == Rounding::nearest_away) return half;
+  if (rounding == Rounding::nearest_even) return half && (sticky || odd);
+  return rounding == (negative ? Rounding::down : Rounding::up) && (half || sticky);
 }
 
 /// `size` shifted right, or left if `shift` is negative, and rounded.
@@ -74,7 +64,7 @@ std::uint64_t shifted(std::uint64_t size, int shift, bool negative, Rounding rou
 
 /// The bits of size * 2^exponent.
 std::uint64_t pack(const Shape& shape, bool negative, std::uint64_t size, int exponent,
-                   const Conversion& how) {
+                   const Modifiers& how) {
   const std::uint64_t sign = negative ? shape.sign : 0;
   if (size == 0) return sign;
   const int log = std::max(exponent + 63 - std::countl_zero(size), shape.least_exponent);
@@ -130,10 +120,10 @@ bool is_pair(PtxType type) {
          type == PtxType::e5m2x2;
 }
 
-std::uint64_t encode(PtxType format, double value, const Conversion& how) {
+std::uint64_t encode(PtxType format, double value, const Modifiers& how) {
   const Shape shape = shape_of(format);
   if (how.flush_subnormals && std::abs(value) < 0x1p-126) value = std::copysign(0.0, value);
-  if (how.saturate_to_one) value = value > 0 ? std::min(value, 1.0) : 0.0;
+  if (how.saturate) value = value > 0 ? std::min(value, 1.0) : 0.0;
   if (std::isnan(value)) return in_register(format, shape.nan);
   if (how.relu && std::signbit(value)) return 0;
   const bool is_nearest = how.rounding == Rounding::nearest_even && !how.saturate_finite;
@@ -177,19 +167,10 @@ double decode(PtxType format, std::uint64_t bits) {
 }
 
 double round_to_integral(double value, Rounding rounding) {
-  switch (rounding) {
-    case Rounding::nearest_even:
-      return std::nearbyint(value);  // this program never leaves round-to-nearest
-    case Rounding::nearest_away:
-      return std::round(value);
-    case Rounding::to_zero:
-      return std::trunc(value);
-    case Rounding::down:
-      return std::floor(value);
-    case Rounding::up:
-      break;
-  }
-  return std::ceil(value);
+  // This program never leaves round-to-nearest.
+  constexpr double (*kRound[])(double) = {std::nearbyint, std::trunc, std::floor, std::ceil,
+                                          std::round};
+  return kRound[static_cast<std::size_t>(rounding)](value);
 }
 
 std::uint64_t encode_integer(double value, Rounding rounding, int bits, bool is_signed) {
@@ -204,7 +185,7 @@ std::uint64_t encode_integer(double value, Rounding rounding, int bits, bool is_
 }
 
 std::uint64_t encode_from_integer(PtxType format, std::uint64_t value, bool is_signed,
-                                  const Conversion& how) {
+                                  const Modifiers& how) {
   const bool negative = is_signed && static_cast<std::int64_t>(value) < 0;
   const std::uint64_t size = negative ? 0 - value : value;
   return in_register(format, pack(shape_of(format), negative, size, 0, how));

@@ -54,18 +54,24 @@ FloatFields fields_of(PtxType type);
 /// PTX's .rn .rz .rm .rp .rna (ties away from zero), and .rs never.
 enum class Rounding { nearest_even, to_zero, down, up, nearest_away };
 
-/// What cvt may do beside rounding.
-struct Conversion {
+/// What an instruction does beside its operation.
+struct Modifiers {
   Rounding rounding = Rounding::nearest_even;
-  bool saturate_finite = false;   // .satfinite: what is too large becomes the largest number
-  bool relu = false;              // .relu: what is negative becomes 0
-  bool saturate_to_one = false;   // .sat: clamped to [0, 1], NaN becomes 0
-  bool flush_subnormals = false;  // .ftz, of f32 on both sides
+  bool saturate_finite = false;  // .satfinite: what is too large becomes the largest number
+  bool relu = false;             // .relu: what is negative becomes 0
+  bool saturate = false;         // .sat: clamped to [0, 1], NaN becomes 0
+  // .ftz: subnormal operands and results become zeros of their sign; of cvt those of f32.
+  bool flush_subnormals = false;
+  // min and max: a NaN gives way to a number, or (.NaN) makes the result NaN; -0 is less than +0.
+  bool propagate_nan = false;
+  bool xor_sign = false;  // .xorsign.abs
+
+  bool operator==(const Modifiers&) const = default;
 };
 
 /// The bits of `value` in `format`, in the low bits of the result. NaN becomes the format's one
 /// NaN. e4m3 and e5m2 always saturate, as PTX has it. A pair is taken for one of its numbers.
-std::uint64_t encode(PtxType format, double value, const Conversion& how = {});
+std::uint64_t encode(PtxType format, double value, const Modifiers& how = {});
 
 /// The number that the low bits are in `format`. tf32 ignores the low 13 of its 32 bits.
 double decode(PtxType format, std::uint64_t bits);
@@ -79,6 +85,14 @@ std::uint64_t encode_integer(double value, Rounding rounding, int bits, bool is_
 
 /// cvt from a 64-bit integer to f64, f32, f16 or bf16, rounded once.
 std::uint64_t encode_from_integer(PtxType format, std::uint64_t value, bool is_signed,
-                                  const Conversion& how = {});
+                                  const Modifiers& how = {});
+
+/// An operation on floats, in double: exact, or so that it can be rounded again.
+using FloatFunction = double (*)(double a, double b, double c, const Modifiers& how);
+/// Of "add", "fma", "ex2" and so on.
+FloatFunction float_function(std::string_view name);
+/// The bits of a result, rounded once, of the bits of its operands: f32, f16, bf16, or pairs.
+std::uint32_t compute(FloatFunction function, PtxType type, const Modifiers& modifiers,
+                      std::uint32_t a, std::uint32_t b = 0, std::uint32_t c = 0);
 
 }  // namespace assay::emulator

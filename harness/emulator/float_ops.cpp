@@ -3,14 +3,53 @@
 #include <cstring>
 #include <limits>
 
-#include "emulator/float_arithmetic.h"
 #include "emulator/lane_loops.h"
 
-// Arithmetic of floats. What kernels do most (f32 rounded to nearest) has loops of its own; the
-// rest goes through float_arithmetic.h lane by lane.
+// Arithmetic of floats, to the bit where PTX says so. What kernels do most (f32 rounded to nearest)
+// has loops of its own; the rest is computed in double, lane by lane, and rounded once.
 
 namespace assay::emulator {
 namespace {
+
+/// A double that rounds to every shorter format, in every direction, as the exact value does that
+/// `nearest` is the double next to and `error` more: if it is not exact, its last bit is 1
+/// ("rounding to odd").
+double to_odd(double nearest, double error) {
+  const auto bits = std::bit_cast<std::uint64_t>(nearest);
+  if (error == 0 || std::isnan(error) || std::isinf(nearest) || (bits & 1) != 0) return nearest;
+  // Away from zero if the rest has the sign, else one step towards zero.
+  return std::bit_cast<double>(std::signbit(nearest) == std::signbit(error) ? bits + 1 : bits - 1);
+}
+
+/// A sum that is 0 is -0 when rounding is down, unless both terms are +0.
+double sum(double a, double b, Rounding rounding) {
+  const double sum = a + b, part = sum - a;
+  const bool down = rounding == Rounding::down && (std::signbit(a) || std::signbit(b));
+  return sum == 0 && down ? -0.0 : to_odd(sum, (a - (sum - part)) + (b - part));
+}
+
+double quotient(double a, double b) {
+  const double quotient = a / b;
+  if (std::isinf(quotient) || std::isnan(quotient) || quotient == 0) return quotient;
+  const double rest = std::fma(-quotient, b, a);
+  return to_odd(quotient, b < 0 ? -rest : rest);
+}
+
+double root(double a) {
+  const double root = std::sqrt(a);
+  return root > 0 && !std::isinf(root) ? to_odd(root, std::fma(-root, root, a)) : root;
+}
+
+double min_max(double a, double b, bool is_max, const Modifiers& how) {
+  const double sign = std::signbit(a) != std::signbit(b) ? -1 : 1;
+  if (how.xor_sign) a = std::abs(a), b = std::abs(b);
+  double result = (a < b || (a == b && std::signbit(a))) == is_max ? b : a;
+  if (std::isnan(a) || std::isnan(b)) {
+    result = how.propagate_nan ? NAN : std::isnan(a) ? b : a;
+    if (std::isnan(result)) return NAN;
+  }
+  return how.xor_sign ? std::copysign(result, sign) : result;
+}
 
 /// A NaN that f32 arithmetic makes has one pattern.
 inline float canonical(float value) {
@@ -62,80 +101,136 @@ Handler fma_handler() {
 Handler fma_handler() { return lanewise<Fma, float, float, float, float>; }
 #endif
 
-/// With all modifiers, one lane after the other; f16, bf16 and pairs, too. op.mode is the
-/// FloatOperation; op.bytes: .NaN (1), .xorsign (2), .relu (4).
+/// With all modifiers, one lane after the other; f16, bf16 and pairs, too.
 void modified_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const FloatMode mode{.type = op.type,
-                       .rounding = op.rounding,
-                       .flush_subnormals = op.is_ftz,
-                       .saturate = op.is_saturated,
-                       .relu = (op.bytes & 4) != 0,
-                       .propagate_nan = (op.bytes & 1) != 0,
-                       .xor_sign = (op.bytes & 2) != 0};
   const auto value = [&](std::int32_t slot, int lane) {
     return slot == kNoSlot ? 0u : warp.in(slot)[lane];
   };
-  const auto operation = static_cast<FloatOperation>(op.mode);
   for (const int i : Lanes(lanes)) {
-    warp.at(op.out)[i] = compute(operation, mode, value(op.a, i), value(op.b, i), value(op.c, i));
+    warp.at(op.out)[i] =
+        compute(op.function, op.type, op.modifiers, value(op.a, i), value(op.b, i), value(op.c, i));
   }
 }
 
+/// rcp and rsqrt .approx.ftz.f64 (op.mode: rsqrt), with 20 bits of fraction and no subnormals.
 void approximate_wide(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const auto* const a = lanes_in<double>(warp, op.a);
-  auto* const out = lanes_out<double>(warp, op.out);
+  const auto flushed = [](double value) {
+    return std::abs(value) < 0x1p-1022 ? std::copysign(0.0, value) : value;
+  };
   for (const int i : Lanes(lanes)) {
-    out[i] = std::bit_cast<std::uint64_t>(
-        approximate_f64(static_cast<FloatOperation>(op.mode), std::bit_cast<double>(a[i])));
+    const double a = flushed(std::bit_cast<double>(warp.get(op.a, i, true)));
+    const double result = flushed(1.0 / (op.mode == 0 ? a : std::sqrt(a)));
+    const std::uint64_t kept = std::isnan(result) ? ~std::uint64_t{0} : 0xFFFFFFFF00000000u;
+    warp.put(op.out, i, true, std::bit_cast<std::uint64_t>(result) & kept);
   }
 }
 
-/// An operation, and how it is done rounded to nearest without modifiers: null: as with modifiers.
+/// An operation, and how it is done rounded to nearest without modifiers; null: as with modifiers.
 struct FloatForm {
-  FloatOperation operation;
   std::size_t num_operands;
+  FloatFunction function;
   Handler f32 = nullptr, f64 = nullptr;
 };
 
+/// F of as many operands as it takes.
 template <class F>
-FloatForm one(FloatOperation operation, F) {
-  return {operation, 1, lanewise<F, float, float>, lanewise<F, double, double>};
+double call(double a, double b, double c, const Modifiers& how) {
+  constexpr F kCall;
+  if constexpr (std::is_invocable_v<F, double>) {
+    return kCall(a);
+  } else if constexpr (std::is_invocable_v<F, double, double>) {
+    return kCall(a, b);
+  } else {
+    return kCall(a, b, c, how);
+  }
 }
-template <class F>
-FloatForm two(FloatOperation operation, F) {
-  return {operation, 2, lanewise<F, float, float, float>, lanewise<F, double, double, double>};
+/// How it is done in double: exact, or rounded so that it can be rounded again.
+template <class Exact>
+FloatForm one(Exact) {
+  return {1, call<Exact>};
+}
+template <class Exact, class F>
+FloatForm one(Exact, F) {
+  return {1, call<Exact>, lanewise<F, float, float>, lanewise<F, double, double>};
+}
+template <class Exact, class F>
+FloatForm two(Exact, F) {
+  return {2, call<Exact>, lanewise<F, float, float, float>, lanewise<F, double, double, double>};
 }
 
+/// From ex2 on functions that the special function unit approximates. The results here are the
+/// exact ones rounded to nearest, which are within every documented error, so they differ from a
+/// GPU's in their last bits.
 const FloatForm* find_float_form(std::string_view name) {
-  using Of = FloatOperation;
-  static const FloatForm kFma{Of::fma, 3, fma_handler(),
-                              lanewise<Fma, double, double, double, double>};
+  using How = const Modifiers&;
+  constexpr auto kProduct = [](auto a, auto b) { return canonical(a * b); };
+  constexpr auto kSign = [](auto sign, auto a) { return std::copysign(a, sign); };
+  constexpr auto kMinus = [](auto a) { return -a; };
+  constexpr auto kSize = [](auto a) { return std::fabs(a); };
+  static const FloatForm kFma{
+      3, [](double a, double b, double c, How how) { return sum(a * b, c, how.rounding); },
+      fma_handler(), lanewise<Fma, double, double, double, double>};
   static const std::map<std::string_view, FloatForm> kForms{
-      {"add", two(Of::add, [](auto a, auto b) { return canonical(a + b); })},
-      {"sub", two(Of::sub, [](auto a, auto b) { return canonical(a - b); })},
-      {"mul", two(Of::mul, [](auto a, auto b) { return canonical(a * b); })},
-      {"div", two(Of::div, [](auto a, auto b) { return canonical(a / b); })},
-      {"min", two(Of::min, Extreme<false>())},
-      {"max", two(Of::max, Extreme<true>())},
-      {"copysign", two(Of::copysign, [](auto sign, auto a) { return std::copysign(a, sign); })},
+      {"add", two([](double a, double b, double, How how) { return sum(a, b, how.rounding); },
+                  [](auto a, auto b) { return canonical(a + b); })},
+      {"sub", two([](double a, double b, double, How how) { return sum(a, -b, how.rounding); },
+                  [](auto a, auto b) { return canonical(a - b); })},
+      {"mul", two(kProduct, kProduct)},
+      {"div", two([](double a, double b) { return quotient(a, b); },
+                  [](auto a, auto b) { return canonical(a / b); })},
+      {"min", two([](double a, double b, double, How how) { return min_max(a, b, false, how); },
+                  Extreme<false>())},
+      {"max", two([](double a, double b, double, How how) { return min_max(a, b, true, how); },
+                  Extreme<true>())},
+      {"copysign", two(kSign, kSign)},
       {"fma", kFma},
       {"mad", kFma},
-      {"sqrt", one(Of::sqrt, [](auto a) { return canonical(std::sqrt(a)); })},
-      {"rcp", one(Of::rcp, [](auto a) { return canonical(decltype(a){1} / a); })},
-      {"neg", one(Of::neg, [](auto a) { return -a; })},
-      {"abs", one(Of::abs, [](auto a) { return std::fabs(a); })},
-      {"ex2", {Of::ex2, 1}},
-      {"lg2", {Of::lg2, 1}},
-      {"sin", {Of::sin, 1}},
-      {"cos", {Of::cos, 1}},
-      {"tanh", {Of::tanh, 1}},
-      {"rsqrt", {Of::rsqrt, 1}},
+      {"sqrt",
+       one([](double a) { return root(a); }, [](auto a) { return canonical(std::sqrt(a)); })},
+      {"rcp", one([](double a) { return quotient(1, a); },
+                  [](auto a) { return canonical(decltype(a){1} / a); })},
+      {"neg", one(kMinus, kMinus)},
+      {"abs", one(kSize, kSize)},
+      {"ex2", one([](double a) { return std::exp2(a); })},
+      {"lg2", one([](double a) { return std::log2(a); })},
+      {"sin", one([](double a) { return std::sin(a); })},
+      {"cos", one([](double a) { return std::cos(a); })},
+      {"tanh", one([](double a) { return std::tanh(a); })},
+      {"rsqrt", one([](double a) { return 1.0 / std::sqrt(a); })},
   };
   const auto found = kForms.find(name);
   return found == kForms.end() ? nullptr : &found->second;
 }
 
+/// 0 of very large divisors.
+double approximate_quotient(double a, double b, double, const Modifiers&) {
+  return std::isfinite(b) && std::abs(b) > 0x1p126 && std::isfinite(a) ? std::copysign(0.0, a * b)
+                                                                       : quotient(a, b);
+}
+
 }  // namespace
+
+FloatFunction float_function(std::string_view name) { return find_float_form(name)->function; }
+
+std::uint32_t compute(FloatFunction function, PtxType type, const Modifiers& modifiers,
+                      std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  if (is_pair(type)) {
+    const PtxType one = type == PtxType::f16x2 ? PtxType::f16 : PtxType::bf16;
+    return compute(function, one, modifiers, a >> 16, b >> 16, c >> 16) << 16 |
+           compute(function, one, modifiers, a, b, c);
+  }
+  const FloatFields fields = fields_of(type);
+  const std::uint32_t sign = 1u << (fields.exponent_bits + fields.fraction_bits);
+  const std::uint32_t exponent = sign - (1u << fields.fraction_bits);
+  const auto flushed = [&](std::uint32_t bits) {
+    return modifiers.flush_subnormals && (bits & exponent) == 0 ? bits & sign : bits;
+  };
+  const auto read = [&](std::uint32_t bits) { return decode(type, flushed(bits)); };
+  Modifiers rounded = modifiers;
+  rounded.flush_subnormals = false;
+  const double result = function(read(a), read(b), read(c), modifiers);
+  return flushed(static_cast<std::uint32_t>(encode(type, result, rounded)));
+}
 
 void decode_float(Form& form) {
   form.allow({"rn", "rz", "rm", "rp", "ftz", "sat", "approx", "full", "NaN", "xorsign", "abs",
@@ -145,25 +240,20 @@ void decode_float(Form& form) {
   Op& op = form.op;
   op.type = form.type();
   form.take(std::string_view("tttt").substr(0, form.num_operands()), op.type);
-  op.mode = static_cast<std::uint32_t>(found->operation);
-  op.rounding = form.rounding();
-  op.is_ftz = form.has("ftz");
-  op.is_saturated = form.has("sat");
-  op.bytes =
-      (form.has("NaN") ? 1u : 0u) | (form.has("xorsign") ? 2u : 0u) | (form.has("relu") ? 4u : 0u);
-  const bool is_nearest = op.rounding == Rounding::nearest_even, approximates = form.has("approx");
+  op.function = found->function;
+  const bool approximates = form.has("approx");
   if (op.type == PtxType::f64) {
+    const bool is_root = form.parts[0] == "rsqrt";
+    op.mode = is_root ? 1 : 0;
     op.run = approximates ? approximate_wide : found->f64;
-    const bool can_approximate =
-        found->operation == FloatOperation::rcp || found->operation == FloatOperation::rsqrt;
-    if (!is_nearest || op.run == nullptr || (approximates && !can_approximate)) throw UnknownForm();
+    if (op.modifiers.rounding != Rounding::nearest_even || op.run == nullptr ||
+        (approximates && !is_root && form.parts[0] != "rcp")) {
+      throw UnknownForm();
+    }
     return;
   }
-  if (found->operation == FloatOperation::div && approximates) {
-    op.mode = static_cast<std::uint32_t>(FloatOperation::div_approx);
-  }
-  const bool is_plain = op.type == PtxType::f32 && is_nearest && !op.is_ftz && !op.is_saturated &&
-                        op.bytes == 0 && !approximates;
+  if (form.parts[0] == "div" && approximates) op.function = approximate_quotient;
+  const bool is_plain = op.type == PtxType::f32 && op.modifiers == Modifiers() && !approximates;
   op.run = is_plain && found->f32 != nullptr ? found->f32 : modified_lanes;
 }
 

@@ -18,18 +18,21 @@ Form::Form(KernelDecoder& decoder, const Frame& frame, const PtxInstruction& ins
     }
     begin = end + 1;
   }
+  op.modifiers = {has("rz") || has("rzi")   ? Rounding::to_zero
+                  : has("rm") || has("rmi") ? Rounding::down
+                  : has("rp") || has("rpi") ? Rounding::up
+                  : has("rna")              ? Rounding::nearest_away
+                                            : Rounding::nearest_even,
+                  has("satfinite"),
+                  has("relu"),
+                  has("sat"),
+                  has("ftz"),
+                  has("NaN"),
+                  has("xorsign")};
 }
 
 bool Form::has(std::string_view part) const {
   return std::find(parts.begin() + 1, parts.end(), part) != parts.end();
-}
-
-Rounding Form::rounding() const {
-  return has("rz") || has("rzi")   ? Rounding::to_zero
-         : has("rm") || has("rmi") ? Rounding::down
-         : has("rp") || has("rpi") ? Rounding::up
-         : has("rna")              ? Rounding::nearest_away
-                                   : Rounding::nearest_even;
 }
 
 const PtxOperand& Form::operand(std::size_t index) const {

@@ -27,22 +27,15 @@ void lanewise(Warp& warp, const Op& op, std::uint32_t lanes) {
 /// f of a value of the C++ type that a type of integers or bits is.
 template <class F>
 auto for_integer(PtxType type, F f) {
-  switch (type) {
-    case PtxType::u16:
-    case PtxType::b16:
-      return f(std::uint16_t());
-    case PtxType::s16:
-      return f(std::int16_t());
-    case PtxType::u32:
-    case PtxType::b32:
-      return f(std::uint32_t());
-    case PtxType::s32:
-      return f(std::int32_t());
-    case PtxType::u64:
-    case PtxType::b64:
-      return f(std::uint64_t());
-    case PtxType::s64:
-      return f(std::int64_t());
+  if (is_float(type)) throw UnknownForm();
+  const bool has_sign = is_signed(type);
+  switch (bits_of(type)) {
+    case 16:
+      return has_sign ? f(std::int16_t()) : f(std::uint16_t());
+    case 32:
+      return has_sign ? f(std::int32_t()) : f(std::uint32_t());
+    case 64:
+      return has_sign ? f(std::int64_t()) : f(std::uint64_t());
     default:
       throw UnknownForm();
   }

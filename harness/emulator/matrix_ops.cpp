@@ -106,7 +106,6 @@ void decode_product(Form& form) {
   op.type = form.types[0];
   op.from = form.types[1];
   op.mode = static_cast<std::uint32_t>(form.types[2]) | static_cast<std::uint32_t>(k) << 8;
-  op.is_saturated = form.has("satfinite");
   const FragmentProduct product = product_of(op);
   if (!is_known(product.types) || product.k <= 0 || product.columns < 8 || product.columns > 256 ||
       product.columns % 8 != 0) {
@@ -115,7 +114,7 @@ void decode_product(Form& form) {
 }
 
 FragmentProduct product_of(const Op& op) {
-  return {{op.from, static_cast<PtxType>(op.mode & 255), op.type, op.is_saturated},
+  return {{op.from, static_cast<PtxType>(op.mode & 255), op.type, op.modifiers.saturate_finite},
           static_cast<int>(op.mode >> 8),
           static_cast<int>(op.bytes)};
 }

@@ -57,18 +57,11 @@ void convert_address(Warp& warp, const Op& op, std::uint32_t lanes) {
   }
 }
 
+/// What generic addresses have that addresses in a window have not.
 std::uint64_t base_of(Window window) {
-  switch (window) {
-    case Window::shared:
-    case Window::cluster:
-      return kSharedWindow;
-    case Window::local:
-      return kLocalWindow;
-    case Window::param:
-      return kParamWindow;
-    default:
-      return 0;
-  }
+  constexpr std::uint64_t kBases[] = {0,           0, kSharedWindow, kSharedWindow, kLocalWindow,
+                                      kParamWindow};
+  return kBases[static_cast<std::size_t>(window)];
 }
 
 void is_in_window(Warp& warp, const Op& op, std::uint32_t lanes) {

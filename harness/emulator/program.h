@@ -53,8 +53,9 @@ struct Op {
   std::int32_t join = -1;    // where lanes meet again that part here
   PtxType type = PtxType::none, from = PtxType::none;
   Window window = Window::generic, to_window = Window::generic;
-  Rounding rounding = Rounding::nearest_even;
-  bool is_ftz = false, is_saturated = false, is_negated = false, is_second_negated = false;
+  Modifiers modifiers = {};
+  FloatFunction function = nullptr;
+  bool is_negated = false, is_second_negated = false;
   bool is_narrow = false, is_narrow_source = false,
        is_narrow_barrier = false;     // addresses of 32 bits
   bool meets_anywhere = false;        // with lanes at another such instruction: bar.warp.sync

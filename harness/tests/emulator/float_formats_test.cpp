@@ -88,7 +88,7 @@ TEST(FloatFormats, EndsAtTheLargestNumber) {
   EXPECT_EQ(encode(PtxType::e4m3, 1e9), 0x7Eu);  // 448
   EXPECT_EQ(encode(PtxType::e5m2, -1e9), 0xFBu);
   EXPECT_EQ(encode(PtxType::f16, -3.0, {.relu = true}), 0u);
-  EXPECT_EQ(encode(PtxType::f16, 3.0, {.saturate_to_one = true}), 0x3C00u);
+  EXPECT_EQ(encode(PtxType::f16, 3.0, {.saturate = true}), 0x3C00u);
 }
 
 TEST(FloatFormats, RoundsTf32InItsRegister) {
