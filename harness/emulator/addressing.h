@@ -18,18 +18,13 @@ enum class Access : std::uint8_t { read, write, update, sync };
 std::byte* resolve(Warp& warp, Window window, int lane, std::uint64_t address, std::uint32_t bytes,
                    Access access, std::uint32_t align);
 
-/// The address of an operand [a + offset] in a lane.
-inline std::uint64_t address_of(const Warp& warp, const Op& op, int lane) {
-  const std::uint64_t base =
-      op.is_narrow ? warp.in(op.a)[lane] : lanes_in<std::uint64_t>(warp, op.a)[lane];
-  return base + static_cast<std::uint64_t>(op.offset);
+/// The address of an operand [x + n] in a lane.
+inline std::uint64_t address_of(const Warp& warp, const Address& at, int lane) {
+  return warp.get(at.slot, lane, !at.is_narrow) + static_cast<std::uint64_t>(at.offset);
 }
 
 /// A strong access or an atomic: it may order what warps of a cluster do.
 void order_strong(Warp& warp, std::uint64_t address, bool releases, bool acquires);
-
-/// Where the instruction says that its address lies.
-Window window_of(const Form& form);
 
 /// An offset in shared memory, of the block of a rank.
 inline std::uint32_t in_block(std::uint64_t address, std::uint32_t rank) {
@@ -42,9 +37,9 @@ inline std::uint32_t own_address(const Warp& warp, std::uint64_t address) {
 
 /// The address in the cluster's window of an operand that is shared::cta or shared::cluster.
 inline std::uint32_t cluster_address(const Warp& warp, const Op& op, int lane) {
-  const std::uint64_t address = address_of(warp, op, lane);
-  return op.window == Window::shared ? own_address(warp, address)
-                                     : static_cast<std::uint32_t>(address);
+  const std::uint64_t address = address_of(warp, op.at, lane);
+  return op.at.window == Window::shared ? own_address(warp, address)
+                                        : static_cast<std::uint32_t>(address);
 }
 
 }  // namespace assay::emulator

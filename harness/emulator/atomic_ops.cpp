@@ -65,8 +65,8 @@ void update_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
   warp.progress();
   const bool is_wide = size == 8;
   for (const int lane : Lanes(lanes)) {
-    const std::uint64_t address = address_of(warp, op, lane);
-    std::byte* const at = resolve(warp, op.window, lane, address, bytes, Access::update, bytes);
+    const std::uint64_t address = address_of(warp, op.at, lane);
+    std::byte* const at = resolve(warp, op.at.window, lane, address, bytes, Access::update, bytes);
     order_strong(warp, address, op.is_negated, true);
     order_strong(warp, address, op.is_negated, false);
     for (std::size_t i = 0; i < op.list.size(); ++i) {
@@ -142,8 +142,7 @@ void decode_atomic(Form& form) {
   const bool returns = form.parts[0] == "atom";
   std::size_t at = 0;
   if (returns) op.more = form.out_each(at++, bits);
-  form.address(form.operand(at++));
-  op.window = window_of(form);
+  op.at = form.address(form.operand(at++));
   op.list = form.in_each(at++, read);
   if (returns && op.more.size() != op.list.size()) throw UnknownForm();
   if (operation == AtomicOperation::cas) op.c = form.in(at, bits);

@@ -108,7 +108,7 @@ bool wait_cluster(Warp& warp, Fragment& fragment, const Op&, std::uint32_t) {
   return false;
 }
 
-// mbarriers. op.a and op.offset are the address.
+// mbarriers, at op.at.
 
 /// init and inval: in any shared memory.
 void set_mbarrier(Warp& warp, const Op& op, std::uint32_t lanes) {
@@ -118,8 +118,8 @@ void set_mbarrier(Warp& warp, const Op& op, std::uint32_t lanes) {
       warp.report(FindingKind::misuse, fmt::format("an mbarrier of {} arrivals", count), lane);
       continue;
     }
-    const std::uint64_t address = address_of(warp, op, lane);
-    std::byte* const at = resolve(warp, op.window, lane, address, 8, Access::write, 8);
+    const std::uint64_t address = address_of(warp, op.at, lane);
+    std::byte* const at = resolve(warp, op.at.window, lane, address, 8, Access::write, 8);
     if (at != nullptr) {
       *reinterpret_cast<Mbarrier*>(at) = op.b == kNoSlot ? Mbarrier() : Mbarrier(count);
     }
@@ -132,7 +132,7 @@ void set_mbarrier(Warp& warp, const Op& op, std::uint32_t lanes) {
 void arrive(Warp& warp, const Op& op, std::uint32_t lanes) {
   warp.progress();
   for (const int lane : Lanes(lanes)) {
-    Mbarrier* const barrier = mbarrier_at(warp, op.window, lane, address_of(warp, op, lane));
+    Mbarrier* const barrier = mbarrier_at(warp, op.at.window, lane, address_of(warp, op.at, lane));
     if (barrier == nullptr) continue;
     SyncPoint& point = warp.block->cluster->points[cluster_address(warp, op, lane)];
     const std::uint32_t parity = barrier->parity();
@@ -153,7 +153,8 @@ void arrive(Warp& warp, const Op& op, std::uint32_t lanes) {
 std::uint32_t completed(Warp& warp, const Op& op, std::uint32_t lanes, std::uint32_t& waited) {
   std::uint32_t result = 0;
   for (const int lane : Lanes(lanes)) {
-    const Mbarrier* const barrier = mbarrier_at(warp, op.window, lane, address_of(warp, op, lane));
+    const Mbarrier* const barrier =
+        mbarrier_at(warp, op.at.window, lane, address_of(warp, op.at, lane));
     if (barrier == nullptr) {
       result |= 1u << lane;
       continue;
@@ -184,7 +185,7 @@ bool test_phase(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t lane
           Waiting::For::phase,
           lanes,
           0,
-          static_cast<std::uint32_t>(address_of(warp, op, std::countr_zero(lanes & ~done))),
+          static_cast<std::uint32_t>(address_of(warp, op.at, std::countr_zero(lanes & ~done))),
           waited,
           0};
       return false;
@@ -273,8 +274,7 @@ void decode_mbarrier(Form& form) {
       op.out = form.out(at++, PtxType::b64);
     }
   }
-  form.address(form.operand(at++));
-  op.window = window_of(form);
+  op.at = form.address(form.operand(at++));
   if (waits) {
     op.mode = form.has("parity") ? 1 : 0;
     op.b = form.in(at++, form.has("parity") ? PtxType::b32 : PtxType::b64);

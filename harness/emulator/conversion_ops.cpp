@@ -26,7 +26,7 @@ std::uint64_t extended(PtxType type, std::uint64_t bits) {
 constexpr std::uint32_t kIntegral = 1, kWideOut = 2;
 
 std::uint64_t converted(const Op& op, std::uint64_t bits) {
-  const PtxType to = op.type, from = op.from;
+  const PtxType to = op.type, from = op.from_type;
   if (!is_float(from) && !is_float(to)) {
     const std::uint64_t value = extended(from, bits);
     if (!op.modifiers.saturate) return extended(to, value);
@@ -60,8 +60,8 @@ void convert(Warp& warp, const Op& op, std::uint32_t lanes) {
 
 /// Two values, or a pair of another format, into a pair: the first operand is the upper one.
 void convert_pair(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const PtxType to = op.type, from = op.from;
-  const int out_bits = bits_of(op.type) / 2, in_bits = bits_of(op.from) / 2;
+  const PtxType to = op.type, from = op.from_type;
+  const int out_bits = bits_of(op.type) / 2, in_bits = bits_of(op.from_type) / 2;
   for (const int i : Lanes(lanes)) {
     const std::uint32_t first = warp.in(op.a)[i];
     const std::uint32_t high = op.b != kNoSlot ? first : first >> in_bits;
@@ -93,30 +93,31 @@ void decode_conversion(Form& form) {
   if (form.types.size() != 2) throw UnknownForm();
   Op& op = form.op;
   op.type = form.types[0];
-  op.from = form.types[1];
+  op.from_type = form.types[1];
   if (form.has("rni") || form.has("rzi") || form.has("rmi") || form.has("rpi")) {
     op.mode |= kIntegral;
   }
   if (is_pair(op.type)) {
     op.out = form.out(0, op.type);
-    op.a = form.in(1, op.from);
-    if (!is_pair(op.from)) {
-      if (op.from != PtxType::f32) throw UnknownForm();
-      op.b = form.in(2, op.from);
+    op.a = form.in(1, op.from_type);
+    if (!is_pair(op.from_type)) {
+      if (op.from_type != PtxType::f32) throw UnknownForm();
+      op.b = form.in(2, op.from_type);
     }
     op.run = convert_pair;
     return;
   }
-  if (is_pair(op.from)) throw UnknownForm();
+  if (is_pair(op.from_type)) throw UnknownForm();
   // Registers may be wider than their types.
-  const bool wide_in = form.bits(form.operand(1)) == 64 || bits_of(op.from) == 64;
+  const bool wide_in = form.bits(form.operand(1)) == 64 || bits_of(op.from_type) == 64;
   const bool wide_out = form.bits(form.operand(0)) == 64;
   op.a = form.in(1, wide_in ? PtxType::b64 : PtxType::b32);
   op.out = form.out(0, wide_out ? PtxType::b64 : PtxType::b32);
   op.bytes = wide_in ? 8 : 4;
   const bool is_plain = op.modifiers == Modifiers() && op.mode == 0 &&
-                        wide_in == (bits_of(op.from) == 64) && wide_out == (bits_of(op.type) == 64);
-  if (is_plain) op.run = fast(op.type, op.from);
+                        wide_in == (bits_of(op.from_type) == 64) &&
+                        wide_out == (bits_of(op.type) == 64);
+  if (is_plain) op.run = fast(op.type, op.from_type);
   if (wide_out) op.mode |= kWideOut;
   if (op.run == nullptr) op.run = convert;
 }

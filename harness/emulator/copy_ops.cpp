@@ -15,13 +15,8 @@
 namespace assay::emulator {
 namespace {
 
-/// A shared address in a register; generic addresses have a window above.
-std::uint32_t shared_of(const Warp& warp, std::int32_t slot, bool is_narrow, int lane) {
-  return static_cast<std::uint32_t>(warp.get(slot, lane, !is_narrow));
-}
-
-// Bulk copies. op.mode: which way. op.a: in shared memory; op.b: the other side, or the map; op.c:
-// bytes; op.d: the mbarrier; op.bytes: 0, or 1 + the operation of a reduction, op.type its type.
+// Bulk copies. op.mode: which way. op.at: in shared memory; op.from: the other side, or the map;
+// op.c: bytes; op.barrier; op.bytes: 0, or 1 + the operation of a reduction, op.type its type.
 enum class Way : std::uint32_t { to_shared, to_global, to_cluster };
 
 /// A multicast goes to the same place in each block of op.list[0]'s mask.
@@ -41,7 +36,7 @@ std::vector<std::uint32_t> targets_of(const Warp& warp, const Op& op, int lane,
 std::uint32_t signalled_barrier(const Warp& warp, const Op& op, std::uint32_t barrier,
                                 std::uint32_t target) {
   if (!op.list.empty()) return in_block(barrier, target >> kRankShift);
-  return op.window == Window::shared ? own_address(warp, barrier) : barrier;
+  return op.at.window == Window::shared ? own_address(warp, barrier) : barrier;
 }
 
 /// A bulk copy that has begun: of a line of bytes, or of a box of a tensor.
@@ -106,7 +101,7 @@ void carry_out(Warp& warp, const BulkCopy& copy) {
 /// Where the bytes are, outside of the block's shared memory. False after a finding.
 bool take_line(Warp& warp, BulkCopy& copy) {
   const Op& op = *copy.op;
-  copy.far = warp.get(op.b, copy.lane, !op.is_narrow_source) + op.mask;
+  copy.far = address_of(warp, op.from, copy.lane);
   copy.bytes = warp.in(op.c)[copy.lane];
   if ((copy.far | copy.shared | copy.bytes) % 16 == 0) return true;
   const bool loads = static_cast<Way>(op.mode) != Way::to_global;
@@ -119,10 +114,10 @@ bool take_line(Warp& warp, BulkCopy& copy) {
   return false;
 }
 
-/// The coordinates are op.more; the map is at op.b.
+/// The coordinates are op.more; the map is at op.from.
 bool take_box(Warp& warp, BulkCopy& copy) {
   const Op& op = *copy.op;
-  const std::uint64_t at = lanes_in<std::uint64_t>(warp, op.b)[copy.lane] + op.mask;
+  const std::uint64_t at = address_of(warp, op.from, copy.lane);
   const std::byte* const bytes =
       resolve(warp, Window::generic, copy.lane, at, 128, Access::read, 64);
   if (bytes == nullptr) return false;
@@ -148,15 +143,13 @@ bool take_box(Warp& warp, BulkCopy& copy) {
                             fmt::join(copy.coordinates, ", "), mistake));
 }
 
-/// op.a and op.offset are in shared memory.
 template <bool (*kTake)(Warp&, BulkCopy&)>
 void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
   for (const int lane : Lanes(lanes)) {
     BulkCopy copy;
     copy.op = &op;
     copy.lane = lane;
-    copy.shared =
-        shared_of(warp, op.a, op.is_narrow, copy.lane) + static_cast<std::uint32_t>(op.offset);
+    copy.shared = static_cast<std::uint32_t>(address_of(warp, op.at, lane));
     if (!kTake(warp, copy)) continue;
     if (static_cast<Way>(op.mode) == Way::to_global) {
       copy.shared = own_address(warp, copy.shared);
@@ -164,9 +157,9 @@ void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
       begin_work(warp, copy.actor, [&warp, copy] { carry_out(warp, copy); });
       continue;
     }
-    const std::uint32_t barrier = shared_of(warp, op.d, op.is_narrow_barrier, copy.lane);
+    const auto barrier = static_cast<std::uint32_t>(address_of(warp, op.barrier, lane));
     const std::uint32_t first =
-        op.window == Window::shared ? own_address(warp, copy.shared) : copy.shared;
+        op.at.window == Window::shared ? own_address(warp, copy.shared) : copy.shared;
     for (const std::uint32_t target : targets_of(warp, op, copy.lane, first)) {
       copy.shared = target;
       copy.signalled = signalled_barrier(warp, op, barrier, target);
@@ -179,8 +172,8 @@ void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
 /// st.async: values into another block's shared memory, and bytes to its mbarrier.
 void store_async(Warp& warp, const Op& op, std::uint32_t lanes) {
   for (const int lane : Lanes(lanes)) {
-    const auto to = static_cast<std::uint32_t>(address_of(warp, op, lane));
-    const std::uint32_t barrier = shared_of(warp, op.d, op.is_narrow_barrier, lane);
+    const auto to = static_cast<std::uint32_t>(address_of(warp, op.at, lane));
+    const auto barrier = static_cast<std::uint32_t>(address_of(warp, op.barrier, lane));
     const auto bytes = static_cast<std::uint32_t>(op.list.size()) * op.bytes;
     std::array<std::byte, 32> values;
     for (std::size_t i = 0; i < op.list.size(); ++i) {
@@ -199,15 +192,6 @@ void store_async(Warp& warp, const Op& op, std::uint32_t lanes) {
   }
 }
 
-std::int32_t barrier_slot(Form& form, const PtxOperand& operand) {
-  std::uint64_t added = 0;
-  bool is_narrow = false;
-  const std::int32_t slot = second_address(form, operand, added, &is_narrow);
-  if (added != 0) throw UnknownForm();
-  form.op.is_narrow_barrier = is_narrow;
-  return slot;
-}
-
 }  // namespace
 
 void check_bulk_stores(Warp& warp) {
@@ -221,13 +205,13 @@ void check_bulk_stores(Warp& warp) {
 void decode_copy(Form& form) {
   Op& op = form.op;
   if (form.parts[0] == "st") {  // st.async
-    form.address(form.operand(0));
+    op.at = form.address(form.operand(0));
     const PtxType type = form.type();
     op.bytes = static_cast<std::uint32_t>(bits_of(type)) / 8;
     if (op.bytes < 4) throw UnknownForm();
     op.list = form.in_each(1, type);
     if (op.list.size() > 4) throw UnknownForm();
-    op.d = barrier_slot(form, form.operand(2));
+    op.barrier = form.address(form.operand(2));
     op.run = store_async;
     return;
   }
@@ -267,11 +251,11 @@ void decode_copy(Form& form) {
     op.type = is_tensor ? PtxType::none : form.type();
   }
   op.mode = static_cast<std::uint32_t>(way);
-  op.window = spaces[0] == "shared::cta" ? Window::shared : Window::cluster;
   const bool has_barrier = way != Way::to_global;
   const bool is_multicast = form.has("multicast::cluster");
   const std::size_t shared_at = way == Way::to_global ? 1 : 0;
-  form.address(form.operand(shared_at));
+  op.at = form.address(form.operand(shared_at));
+  op.at.window = spaces[0] == "shared::cta" ? Window::shared : Window::cluster;
   std::size_t at = 2;
   if (is_tensor) {
     const PtxOperand& tensor = form.operand(1 - shared_at);
@@ -279,17 +263,17 @@ void decode_copy(Form& form) {
         tensor.parts[1].kind != PtxOperand::Kind::list) {
       throw UnknownForm();
     }
-    op.b = second_address(form, tensor, op.mask, nullptr);
+    op.from = form.address(tensor);
     for (const PtxOperand& coordinate : tensor.parts[1].parts) {
       op.more.push_back(form.in(coordinate, PtxType::b32));
     }
     op.run = copy_bulk<take_box>;
   } else {
-    op.b = second_address(form, form.operand(1 - shared_at), op.mask, &op.is_narrow_source);
+    op.from = form.address(form.operand(1 - shared_at));
     op.c = form.in(at++, PtxType::u32);
     op.run = copy_bulk<take_line>;
   }
-  if (has_barrier) op.d = barrier_slot(form, form.operand(at++));
+  if (has_barrier) op.barrier = form.address(form.operand(at++));
   if (is_multicast) op.list.push_back(form.in(at++, PtxType::b16));
 }
 

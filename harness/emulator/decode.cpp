@@ -223,7 +223,7 @@ std::int32_t Form::in(const PtxOperand& operand_of, PtxType type_of) {
   }
 }
 
-Form::Address Form::address_of(const PtxOperand& operand_of) {
+Address Form::address(const PtxOperand& operand_of) {
   if (operand_of.kind != Kind::address) throw UnknownForm();
   const PtxOperand& base = operand_of.parts.front();
   if (base.kind == Kind::variable || base.kind == Kind::name) {
@@ -231,10 +231,12 @@ Form::Address Form::address_of(const PtxOperand& operand_of) {
     const Place where = decoder_.place(frame_, base);
     return {where.window == Window::shared ? decoder_.special("", where.at, true)
                                            : decoder_.constant(where.at, true),
-            operand_of.value, false, where.window};
+            operand_of.value, false,
+            window() == Window::generic || where.window == Window::local ? where.window : window()};
   }
   const bool is_wide = bits(base) == 64 || base.kind == Kind::integer;
-  return {in(base, is_wide ? PtxType::b64 : PtxType::b32), operand_of.value, bits(base) == 32};
+  return {in(base, is_wide ? PtxType::b64 : PtxType::b32), operand_of.value, bits(base) == 32,
+          window()};
 }
 
 std::int32_t Form::slot_of(const PtxOperand& operand_of, PtxType type_of) const {

@@ -46,16 +46,10 @@ class Form {
   std::int32_t out(const PtxOperand& operand_of, PtxType type_of);
   /// Bits of a register; 0: something else.
   int bits(const PtxOperand& operand_of) const;
-  /// The parts of an operand [x + n].
-  struct Address {
-    std::int32_t slot = kNoSlot;
-    std::int64_t offset = 0;
-    bool is_narrow = false;           // the slot has 32 bits
-    Window window = Window::generic;  // that a variable lies in
-  };
-  Address address_of(const PtxOperand& operand_of);
-  /// Sets op.a, op.offset, op.is_narrow and op.to_window.
-  void address(const PtxOperand& operand);
+  /// An operand [x + n], in the window of its variable or of the opcode.
+  Address address(const PtxOperand& operand_of);
+  /// Where the opcode says that addresses lie.
+  Window window() const;
 
   /// Likewise of each of {a, b}, or of the one operand.
   std::vector<std::int32_t> in_each(std::size_t index, PtxType type_of);

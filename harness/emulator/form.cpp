@@ -50,12 +50,15 @@ std::uint32_t Form::number(std::size_t index) const {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(operand(index).value, 0, 1 << 20));
 }
 
-void Form::address(const PtxOperand& operand_of) {
-  const Address found = address_of(operand_of);
-  op.a = found.slot;
-  op.offset = found.offset;
-  op.is_narrow = found.is_narrow;
-  op.to_window = found.window;
+Window Form::window() const {
+  for (const std::string_view part : parts) {
+    if (part == "shared" || part == "shared::cta") return Window::shared;
+    if (part == "shared::cluster") return Window::cluster;
+    if (part == "local") return Window::local;
+    if (part == "global" || part == "const") return Window::global;
+    if (part.starts_with("param")) return Window::param;
+  }
+  return Window::generic;
 }
 
 std::vector<std::int32_t> Form::in_each(std::size_t index, PtxType type_of) {

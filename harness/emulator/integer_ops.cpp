@@ -74,8 +74,8 @@ std::int64_t saturated(T a, T b, int sign) {
   return std::clamp<std::int64_t>(sum, INT32_MIN, INT32_MAX);
 }
 
-/// dp4a and dp2a: adds up products of parts of a and bytes of b. op.from is the type of b; op.mode:
-/// how many parts, and the first byte of b in the bits above the lowest four.
+/// dp4a and dp2a: adds up products of parts of a and bytes of b. op.from_type is the type of b;
+/// op.mode: how many parts, and the first byte of b in the bits above the lowest four.
 void dot(Warp& warp, const Op& op, std::uint32_t lanes) {
   const auto part = [](PtxType type, U word, U index, U width) {
     const U high = word << (32 - width * (index + 1));
@@ -87,7 +87,7 @@ void dot(Warp& warp, const Op& op, std::uint32_t lanes) {
     U sum = warp.in(op.c)[lane];
     for (U i = 0; i < count; ++i) {
       sum += part(op.type, warp.in(op.a)[lane], i, 32 / count) *
-             part(op.from, warp.in(op.b)[lane], i + first, 8);
+             part(op.from_type, warp.in(op.b)[lane], i + first, 8);
     }
     warp.at(op.out)[lane] = sum;
   }
@@ -346,7 +346,7 @@ void decode_words(Form& form) {
   } else {
     if (form.types.size() != 2) throw UnknownForm();
     op.type = form.types[0];
-    op.from = form.types[1];
+    op.from_type = form.types[1];
     op.mode = form.parts[0] == "dp4a" ? 4 : form.has("hi") ? 2 | 2 << 4 : 2;
     op.run = dot;
   }

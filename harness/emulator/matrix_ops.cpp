@@ -27,7 +27,7 @@ bool check_whole(Warp& warp, std::uint32_t lanes) {
 
 std::byte* row_of(Warp& warp, const Op& op, std::size_t row, Access access) {
   const int lane = static_cast<int>(row);
-  return resolve(warp, op.window, lane, address_of(warp, op, lane), 16, access, 16);
+  return resolve(warp, op.at.window, lane, address_of(warp, op.at, lane), 16, access, 16);
 }
 
 void load_matrices(Warp& warp, const Op& op, std::uint32_t lanes) {
@@ -104,7 +104,7 @@ void decode_product(Form& form) {
     }
   }
   op.type = form.types[0];
-  op.from = form.types[1];
+  op.from_type = form.types[1];
   op.mode = static_cast<std::uint32_t>(form.types[2]) | static_cast<std::uint32_t>(k) << 8;
   const FragmentProduct product = product_of(op);
   if (!is_known(product.types) || product.k <= 0 || product.columns < 8 || product.columns > 256 ||
@@ -114,9 +114,10 @@ void decode_product(Form& form) {
 }
 
 FragmentProduct product_of(const Op& op) {
-  return {{op.from, static_cast<PtxType>(op.mode & 255), op.type, op.modifiers.saturate_finite},
-          static_cast<int>(op.mode >> 8),
-          static_cast<int>(op.bytes)};
+  return {
+      {op.from_type, static_cast<PtxType>(op.mode & 255), op.type, op.modifiers.saturate_finite},
+      static_cast<int>(op.mode >> 8),
+      static_cast<int>(op.bytes)};
 }
 
 void decode_matrix(Form& form) {
@@ -133,8 +134,7 @@ void decode_matrix(Form& form) {
   form.allow({"sync", "aligned", "m8n8", "trans", "x1", "x2", "x4", "shared", "shared::cta"});
   if (form.type() != PtxType::b16) throw UnknownForm();
   const bool is_load = name == "ldmatrix";
-  form.address(form.operand(is_load ? 1 : 0));
-  op.window = window_of(form);
+  op.at = form.address(form.operand(is_load ? 1 : 0));
   op.mode = form.has("trans") ? 1 : 0;
   op.list = is_load ? form.out_each(0, PtxType::b32) : form.in_each(1, PtxType::b32);
   if (op.list.size() != (form.has("x1") ? 1u : form.has("x2") ? 2u : 4u)) throw UnknownForm();

@@ -138,30 +138,17 @@ void order_strong(Warp& warp, std::uint64_t address, bool releases, bool acquire
   complete_phase(to);
 }
 
-Window window_of(const Form& form) {
-  for (auto part = form.parts.begin() + 1; part != form.parts.end(); ++part) {
-    if (*part == "shared" || *part == "shared::cta") return Window::shared;
-    if (*part == "shared::cluster") return Window::cluster;
-    if (*part == "local") return Window::local;
-    if (*part == "global" || *part == "const") return Window::global;
-    if (part->starts_with("param")) {
-      return form.op.to_window == Window::local ? Window::local : Window::param;
-    }
-  }
-  return form.op.to_window;  // generic, or that of a variable
-}
-
 namespace {
 
-/// op.list: a slot for each element; op.is_narrow_source: of 32 bits. op.target: the bits above a
+/// op.list: a slot for each element; op.target: the bits above a
 /// signed element.
 template <std::size_t kBytes>
 void load_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
   const auto bytes = static_cast<std::uint32_t>(op.list.size() * kBytes);
   const Access access = op.mode != 0 ? Access::sync : Access::read;
   for (const int lane : Lanes(lanes)) {
-    const std::uint64_t address = address_of(warp, op, lane);
-    const std::byte* from = resolve(warp, op.window, lane, address, bytes, access, bytes);
+    const std::uint64_t address = address_of(warp, op.at, lane);
+    const std::byte* from = resolve(warp, op.at.window, lane, address, bytes, access, bytes);
     if (op.mode != 0) order_strong(warp, address, false, true);
     for (const std::int32_t slot : op.list) {
       std::int64_t value = 0;
@@ -171,7 +158,7 @@ void load_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
       }
       value =
           static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << op.target) >> op.target;
-      warp.put(slot, lane, !op.is_narrow_source, static_cast<std::uint64_t>(value));
+      warp.put(slot, lane, op.is_wide, static_cast<std::uint64_t>(value));
     }
   }
 }
@@ -182,12 +169,12 @@ void store_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
   const Access access = op.mode != 0 ? Access::update : Access::write;
   warp.progress();
   for (const int lane : Lanes(lanes)) {
-    const std::uint64_t address = address_of(warp, op, lane);
-    std::byte* to = resolve(warp, op.window, lane, address, bytes, access, bytes);
+    const std::uint64_t address = address_of(warp, op.at, lane);
+    std::byte* to = resolve(warp, op.at.window, lane, address, bytes, access, bytes);
     if (to == nullptr) continue;
     if (op.mode != 0) order_strong(warp, address, op.mode == 2, false);
     for (const std::int32_t slot : op.list) {
-      const std::uint64_t value = warp.get(slot, lane, !op.is_narrow_source);
+      const std::uint64_t value = warp.get(slot, lane, op.is_wide);
       std::memcpy(to, &value, kBytes);
       to += kBytes;
     }
@@ -208,8 +195,7 @@ void decode_load_store(Form& form) {
   const std::span<const PtxOperand> values = Form::elements(form.operand(is_load ? 0 : 1));
   const std::size_t count = form.has("v2") ? 2 : form.has("v4") ? 4 : form.has("v8") ? 8 : 1;
   if (values.size() != count) throw UnknownForm();
-  form.address(form.operand(is_load ? 1 : 0));
-  op.window = window_of(form);
+  op.at = form.address(form.operand(is_load ? 1 : 0));
   bool is_wide = bits_of(type) == 64;
   for (const PtxOperand& element : values) is_wide = is_wide || form.bits(element) == 64;
   for (const PtxOperand& element : values) {
@@ -224,7 +210,7 @@ void decode_load_store(Form& form) {
                                                           : 0;
   const auto bytes = static_cast<std::uint32_t>(bytes_of(type));
   if (!std::has_single_bit(bytes) || bytes > 8) throw UnknownForm();
-  op.is_narrow_source = !is_wide;
+  op.is_wide = is_wide;
   op.target = is_signed(type) ? 64 - bits_of(type) : 0;
   op.run = (is_load ? kLoads : kStores)[std::countr_zero(bytes)];
 }

@@ -49,12 +49,9 @@ void read_clock(Warp& warp, const Op& op, std::uint32_t lanes) {
   for (const int lane : Lanes(lanes)) lanes_out<T>(warp, op.out)[lane] = value;
 }
 
-/// Between addresses of a window and generic ones: op.mask is added, or taken away.
+/// Between addresses of a window and generic ones.
 void convert_address(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const std::uint64_t added = op.mask;
-  for (const int i : Lanes(lanes)) {
-    warp.put(op.out, i, true, warp.get(op.a, i, !op.is_narrow) + added);
-  }
+  for (const int i : Lanes(lanes)) warp.put(op.out, i, true, address_of(warp, op.at, i));
 }
 
 /// What generic addresses have that addresses in a window have not.
@@ -146,16 +143,15 @@ void decode_move(Form& form) {
   if (name == "mov") return decode_mov(form);
   const PtxType type = name == "isspacep" ? PtxType::u64 : form.type();
   const bool is_wide = bits_of(type) == 64;
-  op.window = window_of(form);
+  op.window = form.window();
   if (name == "cvta") {
     form.allow({"to", "shared", "shared::cta", "shared::cluster", "local", "param", "param::entry",
                 "global", "const"});
     if (!is_wide) throw UnknownForm();
     const bool is_narrow = form.bits(form.operand(1)) == 32;
     op.out = form.out(0, type);
-    op.a = form.in(1, is_narrow ? PtxType::b32 : type);
-    op.is_narrow = is_narrow;
-    op.mask = form.has("to") ? 0 - base_of(op.window) : base_of(op.window);
+    const auto base = static_cast<std::int64_t>(base_of(op.window));
+    op.at = {form.in(1, is_narrow ? PtxType::b32 : type), form.has("to") ? -base : base, is_narrow};
     op.run = convert_address;
   } else if (name == "isspacep") {
     form.take("px", type);

@@ -74,10 +74,6 @@ Mbarrier* mbarrier_at(Warp& warp, Window window, int lane, std::uint64_t address
 /// An mbarrier at an address of the cluster's window gets bytes from an actor.
 void signal_mbarrier(Warp& warp, int lane, std::uint32_t address, std::int32_t bytes);
 
-/// The address of an operand [x + n] beside the form's first: its slot, and what is added.
-std::int32_t second_address(Form& form, const PtxOperand& operand, std::uint64_t& added,
-                            bool* is_narrow);
-
 void decode_small_copy(Form& form);  // cp.async of 4 to 16 bytes
 
 /// Work goes on for a warp that does something else by now: findings name where it began.

@@ -36,6 +36,14 @@ inline constexpr std::int32_t kNoSlot = INT32_MIN;
 /// Where an address lies.
 enum class Window : std::uint8_t { generic, global, shared, cluster, local, param };
 
+/// An operand [x + n].
+struct Address {
+  std::int32_t slot = kNoSlot;
+  std::int64_t offset = 0;
+  bool is_narrow = false;  // the slot has 32 bits
+  Window window = Window::generic;
+};
+
 struct Op {
   Handler run = nullptr;
   Waiter wait = nullptr;
@@ -48,16 +56,15 @@ struct Op {
   std::vector<std::int32_t> more = {};  // the second
   // Slots of registers, and of the guard: what follows values and products needs no more.
   std::vector<std::int32_t> reads = {}, writes = {};
-  std::int64_t offset = 0;   // of an address
+  Address at = {}, from = {}, barrier = {};
   std::int32_t target = -1;  // of a branch
   std::int32_t join = -1;    // where lanes meet again that part here
-  PtxType type = PtxType::none, from = PtxType::none;
-  Window window = Window::generic, to_window = Window::generic;
+  PtxType type = PtxType::none, from_type = PtxType::none;
+  Window window = Window::generic;
   Modifiers modifiers = {};
   FloatFunction function = nullptr;
   bool is_negated = false, is_second_negated = false;
-  bool is_narrow = false, is_narrow_source = false,
-       is_narrow_barrier = false;     // addresses of 32 bits
+  bool is_wide = false;               // registers of 64 bits
   bool meets_anywhere = false;        // with lanes at another such instruction: bar.warp.sync
   bool touches_wgmma = false;         // registers of a wgmma.mma_async
   std::uint32_t mode = 0, bytes = 0;  // of the family

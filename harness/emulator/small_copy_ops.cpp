@@ -59,19 +59,10 @@ void signal_mbarrier(Warp& warp, int lane, std::uint32_t address, std::int32_t b
   if (barrier->parity() != parity) complete_phase(point);
 }
 
-std::int32_t second_address(Form& form, const PtxOperand& operand, std::uint64_t& added,
-                            bool* is_narrow) {
-  const Form::Address found = form.address_of(operand);
-  added = static_cast<std::uint64_t>(found.offset);
-  if (is_narrow == nullptr && found.is_narrow) throw UnknownForm();
-  if (is_narrow != nullptr) *is_narrow = found.is_narrow;
-  return found.slot;
-}
-
 namespace {
 
-// cp.async: op.a shared, op.b global, op.bytes; op.c: bytes that are read, the rest is 0. The lanes
-// of an instruction are one piece of work.
+// cp.async: op.bytes from op.from to op.at; op.c: bytes that are read, the rest is 0. The lanes of
+// an instruction are one piece of work.
 void copy_small(Warp& warp, const Op& op, std::uint32_t lanes) {
   struct Piece {
     std::uint64_t to, from;
@@ -87,8 +78,7 @@ void copy_small(Warp& warp, const Op& op, std::uint32_t lanes) {
                   fmt::format("cp.async of {} bytes reads {}", op.bytes, bytes), lane);
       bytes = op.bytes;
     }
-    pieces.push_back({address_of(warp, op, lane),
-                      lanes_in<std::uint64_t>(warp, op.b)[lane] + op.mask, bytes, lane});
+    pieces.push_back({address_of(warp, op.at, lane), address_of(warp, op.from, lane), bytes, lane});
   }
   const Actor actor = own_actor(warp, 0);
   begin_work(warp, actor, [&warp, &op, actor, pieces] {
@@ -112,7 +102,7 @@ void arrive_after_copies(Warp& warp, const Op& op, std::uint32_t lanes) {
   const Actor actor{copies_of(warp), warp.num_copies[0], false, order_now(warp)};
   std::vector<std::uint32_t> addresses;
   for (const int lane : Lanes(lanes)) {
-    addresses.push_back(own_address(warp, address_of(warp, op, lane)));
+    addresses.push_back(own_address(warp, address_of(warp, op.at, lane)));
     if (op.mode != 0) continue;  // .noinc; else the phase expects it
     Mbarrier* const barrier = mbarrier_at(warp, Window::cluster, lane, addresses.back());
     if (barrier != nullptr) *barrier = Mbarrier::of(barrier->bits() + 1);
@@ -147,12 +137,12 @@ void decode_small_copy(Form& form) {
     }
     op.run = wait_for_copies<0>;
   } else if (form.has("mbarrier")) {
-    form.address(form.operand(0));
+    op.at = form.address(form.operand(0));
     op.mode = form.has("noinc") ? 1 : 0;
     op.run = arrive_after_copies;
   } else {
-    form.address(form.operand(0));
-    op.b = second_address(form, form.operand(1), op.mask, nullptr);
+    op.at = form.address(form.operand(0));
+    op.from = form.address(form.operand(1));
     op.bytes = form.number(2);
     // Alignment is to the size.
     if (op.bytes != 4 && op.bytes != 8 && op.bytes != 16) throw UnknownForm();
