@@ -67,8 +67,8 @@ void update_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
   for (const int lane : Lanes(lanes)) {
     const std::uint64_t address = address_of(warp, op.at, lane);
     std::byte* const at = resolve(warp, op.at.window, lane, address, bytes, Access::update, bytes);
-    order_strong(warp, address, op.is_negated, true);
-    order_strong(warp, address, op.is_negated, false);
+    order_strong(warp, address, op.releases, true);
+    order_strong(warp, address, op.releases, false);
     for (std::size_t i = 0; i < op.list.size(); ++i) {
       std::uint64_t old = 0;
       const std::uint64_t b = warp.get(op.list[i], lane, is_wide);
@@ -146,7 +146,7 @@ void decode_atomic(Form& form) {
   op.list = form.in_each(at++, read);
   if (returns && op.more.size() != op.list.size()) throw UnknownForm();
   if (operation == AtomicOperation::cas) op.c = form.in(at, bits);
-  op.is_negated = form.has("release") || form.has("acq_rel");
+  op.releases = form.has("release") || form.has("acq_rel");
   op.run = update_lanes;
 }
 

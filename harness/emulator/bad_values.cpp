@@ -75,7 +75,7 @@ void follow_bad_values(Warp& warp, const Op& op, std::uint32_t lanes) {
   for (const std::int32_t slot : op.reads) {
     BadValue value = warp.bad_values[static_cast<std::size_t>(slot)];
     if (value.lanes == 0) continue;
-    const std::uint32_t yes = selects ? warp.predicate(op.c, op.is_negated) : 0;
+    const std::uint32_t yes = selects ? warp.predicate(op.c) : 0;
     if (selects && slot == op.a && slot != op.b) value.lanes &= yes;
     if (selects && slot == op.b && slot != op.a) value.lanes &= ~yes;
     used = {used.lanes | value.lanes, value.read};

@@ -59,7 +59,7 @@ bool sync_barrier(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t la
   if (fragment.waiting.what != Waiting::For::barrier) {
     fragment.waiting = {Waiting::For::barrier, lanes, 0, id, 0, barrier.generation};
     if (op.mode != 0) {
-      const std::uint32_t yes = warp.predicate(op.c, op.is_negated) & lanes;
+      const std::uint32_t yes = warp.predicate(op.c) & lanes;
       barrier.reduced[0] += static_cast<std::uint32_t>(std::popcount(yes));
       if (yes != lanes) barrier.reduced[1] = 0;
       if (yes != 0) barrier.reduced[2] = 1;
@@ -241,10 +241,7 @@ void decode_barrier(Form& form) {
   op.a = form.in(at++, PtxType::u32);
   const std::size_t behind = op.mode != 0 ? 1 : 0;
   if (form.num_operands() > at + behind) op.b = form.in(at++, PtxType::u32);
-  if (op.mode != 0) {
-    op.c = form.in(at, PtxType::pred);
-    op.is_negated = form.operand(at).is_negated;
-  }
+  if (op.mode != 0) op.c = form.in(at, PtxType::pred);
   if (form.has("arrive")) {
     if (op.b == kNoSlot) throw UnknownForm();
     op.run = arrive_barrier;

@@ -41,7 +41,7 @@ std::uint32_t comparison_of(std::string_view word, bool of_floats) {
 /// With a predicate: bits 4 and 5 of op.mode say how.
 std::uint32_t combined(const Warp& warp, const Op& op, std::uint32_t holds) {
   if (op.c == kNoSlot) return holds;
-  const std::uint32_t with = warp.predicate(op.c, op.is_negated);
+  const std::uint32_t with = warp.predicate(op.c);
   const std::uint32_t how = op.mode >> 4 & 3;
   return how == 0 ? holds & with : how == 1 ? holds | with : holds ^ with;
 }
@@ -89,7 +89,7 @@ void select(Warp& warp, const Op& op, std::uint32_t lanes) {
   const auto* const a = lanes_in<T>(warp, op.a);
   const auto* const b = lanes_in<T>(warp, op.b);
   auto* const out = lanes_out<T>(warp, op.out);
-  std::uint32_t yes = op.mode == 0 ? warp.predicate(op.c, op.is_negated) : 0;
+  std::uint32_t yes = op.mode == 0 ? warp.predicate(op.c) : 0;
   for (std::uint32_t i = 0; op.mode != 0 && i < 32; ++i) {
     const std::uint32_t c = warp.in(op.c)[i];
     const bool is_first =

@@ -21,7 +21,7 @@ void find_joins(std::vector<Op>& ops) {
     const bool is_jump = op.control == Control::branch || op.control == Control::exit;
     if (is_jump) go(op.control == Control::branch ? op.target : -1);
     if (op.control == Control::table) std::for_each(op.list.begin(), op.list.end(), go);
-    if (is_jump ? op.guard >= 0 : op.control != Control::table) {
+    if (is_jump ? op.guard != kNoSlot : op.control != Control::table) {
       go(static_cast<std::int64_t>(at) + 1);
     }
   }
@@ -64,7 +64,7 @@ void find_joins(std::vector<Op>& ops) {
     if (join[at] >= exit) continue;
     // Lanes that end do not wait for others, who may wait for them at a barrier.
     const Op& there = ops[join[at]];
-    if (there.control == Control::exit && there.guard < 0) continue;
+    if (there.control == Control::exit && there.guard == kNoSlot) continue;
     op.join = static_cast<std::int32_t>(join[at]);
   }
 }

@@ -189,12 +189,13 @@ std::int32_t Form::out(const PtxOperand& operand_of, PtxType type_of) {
 
 std::int32_t Form::in(const PtxOperand& operand_of, PtxType type_of) {
   const bool is_wide = bits_of(type_of) == 64;
-  if (type_of == PtxType::pred && operand_of.kind != Kind::reg) throw UnknownForm();
+  const bool is_predicate = type_of == PtxType::pred;
+  if (is_predicate ? operand_of.kind != Kind::reg : operand_of.is_negated) throw UnknownForm();
   switch (operand_of.kind) {
     case Kind::reg:
       if (operand_of.value != 0) throw UnknownForm();
       op.reads.push_back(slot_of(operand_of, type_of));
-      return op.reads.back();
+      return operand_of.is_negated ? ~op.reads.back() : op.reads.back();
     case Kind::integer:
       if (type_of == PtxType::f32 || type_of == PtxType::f64) throw UnknownForm();
       return decoder_.constant(static_cast<std::uint64_t>(operand_of.value), is_wide);
@@ -275,20 +276,20 @@ void KernelDecoder::call(const PtxFunction& function, const std::vector<Place>& 
     op.source = &instruction;
     if (instruction.predicate >= 0) {
       op.guard = frame.registers[static_cast<std::size_t>(instruction.predicate)];
-      op.is_inverted = instruction.is_inverted;
       op.reads.push_back(op.guard);
+      if (instruction.is_inverted) op.guard = ~op.guard;
     }
     Form form(*this, frame, instruction, op);
     try {
       if (name == "call") {
         const std::size_t around = program_.ops.size();
-        if (op.guard >= 0) {  // a jump around the call
+        if (op.guard != kNoSlot) {  // a jump around the call
           op.control = Control::branch;
-          op.is_inverted = !op.is_inverted;
+          op.guard = ~op.guard;
           program_.ops.push_back(op);
         }
         decode_call(frame, instruction, depth);
-        if (op.guard >= 0) {
+        if (op.guard != kNoSlot) {
           program_.ops[around].target = static_cast<std::int32_t>(program_.ops.size());
         }
         continue;
@@ -322,7 +323,6 @@ void KernelDecoder::call(const PtxFunction& function, const std::vector<Place>& 
       op = Op{};
       op.run = report_unknown;
       op.guard = guard;
-      op.is_inverted = instruction.is_inverted;
       op.source = &instruction;
     }
     program_.ops.push_back(std::move(op));

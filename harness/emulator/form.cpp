@@ -91,7 +91,6 @@ void Form::take(std::string_view letters, PtxType type_of) {
     }
     if (i > 0) {
       *slots[i] = in(from, type_here);
-      if (letters[i] == 'p') (i == 2 ? op.is_second_negated : op.is_negated) = from.is_negated;
     } else if (from.kind == PtxOperand::Kind::pair) {
       op.out = out(from.parts[0], type_here);
       op.target = out(from.parts[1], PtxType::pred);

@@ -184,8 +184,8 @@ void lop3(Warp& warp, const Op& op, std::uint32_t lanes) {
 
 /// Predicates, 32 lanes at a time. op.mode: the function's result for each pair of bits, as lop3's.
 void predicate_logic(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const U a = warp.predicate(op.a, op.is_negated);
-  const U b = op.b == kNoSlot ? 0 : warp.predicate(op.b, op.is_second_negated);
+  const U a = warp.predicate(op.a);
+  const U b = op.b == kNoSlot ? 0 : warp.predicate(op.b);
   const U both = (op.mode & 8) != 0 ? a & b : 0, first = (op.mode & 4) != 0 ? a & ~b : 0,
           second = (op.mode & 2) != 0 ? ~a & b : 0, none = (op.mode & 1) != 0 ? ~a & ~b : 0;
   warp.set_predicate(op.out, lanes, both | first | second | none);

@@ -29,7 +29,7 @@ void shuffle(Warp& warp, const Op& op, std::uint32_t lanes) {
 enum class Vote : std::uint32_t { all, any, uni, ballot };
 
 void vote(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const std::uint32_t yes = warp.predicate(op.a, op.is_negated) & lanes;
+  const std::uint32_t yes = warp.predicate(op.a) & lanes;
   if (static_cast<Vote>(op.mode) == Vote::ballot) {
     warp.put_all(op.out, lanes, yes);
     return;

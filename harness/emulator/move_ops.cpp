@@ -9,7 +9,7 @@ namespace assay::emulator {
 namespace {
 
 void copy_predicate(Warp& warp, const Op& op, std::uint32_t lanes) {
-  warp.set_predicate(op.out, lanes, warp.predicate(op.a, op.is_negated));
+  warp.set_predicate(op.out, lanes, warp.predicate(op.a));
 }
 
 void set_constant_predicate(Warp& warp, const Op& op, std::uint32_t lanes) {
@@ -102,7 +102,6 @@ void decode_mov(Form& form) {
       return;
     }
     op.a = form.in(from, type);
-    op.is_negated = from.is_negated;
     op.run = copy_predicate;
     return;
   }

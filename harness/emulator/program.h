@@ -48,9 +48,8 @@ struct Op {
   Handler run = nullptr;
   Waiter wait = nullptr;
   Control control = Control::none;
-  bool is_inverted = false;
-  std::int32_t guard = -1;  // a predicate
-  // Slots of operands. Below 0: constants.
+  // Slots of operands. Below 0: constants, and predicates that are negated: all bits changed.
+  std::int32_t guard = kNoSlot;
   std::int32_t out = kNoSlot, a = kNoSlot, b = kNoSlot, c = kNoSlot, d = kNoSlot;
   std::vector<std::int32_t> list = {};  // of {a, b, ...}: the first
   std::vector<std::int32_t> more = {};  // the second
@@ -63,7 +62,7 @@ struct Op {
   Window window = Window::generic;
   Modifiers modifiers = {};
   FloatFunction function = nullptr;
-  bool is_negated = false, is_second_negated = false;
+  bool releases = false;
   bool is_wide = false;               // registers of 64 bits
   bool meets_anywhere = false;        // with lanes at another such instruction: bar.warp.sync
   bool touches_wgmma = false;         // registers of a wgmma.mma_async

@@ -72,7 +72,7 @@ void copy_small(Warp& warp, const Op& op, std::uint32_t lanes) {
   std::vector<Piece> pieces;
   for (const int lane : Lanes(lanes)) {
     std::uint32_t bytes = op.c == kNoSlot ? op.bytes : warp.in(op.c)[lane];
-    if (op.d != kNoSlot && (warp.predicate(op.d, op.is_negated) >> lane & 1) != 0) bytes = 0;
+    if (op.d != kNoSlot && (warp.predicate(op.d) >> lane & 1) != 0) bytes = 0;
     if (bytes > op.bytes) {
       warp.report(FindingKind::misuse,
                   fmt::format("cp.async of {} bytes reads {}", op.bytes, bytes), lane);
@@ -150,7 +150,6 @@ void decode_small_copy(Form& form) {
       const PtxOperand& fourth = form.operand(3);
       if (form.bits(fourth) == 1) {
         op.d = form.in(fourth, PtxType::pred);
-        op.is_negated = fourth.is_negated;
       } else if (form.bits(fourth) != 64) {  // else a cache policy
         op.c = form.in(fourth, PtxType::u32);
       }

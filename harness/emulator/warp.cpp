@@ -163,7 +163,7 @@ int run_fragment(Warp& warp, std::size_t index, int budget) {
     warp.op = &op;
     ++done;
     std::uint32_t lanes = fragment.lanes;
-    if (op.guard >= 0) lanes &= warp.predicate(op.guard, op.is_inverted);
+    if (op.guard != kNoSlot) lanes &= warp.predicate(op.guard);
     lane_instructions += static_cast<std::uint64_t>(std::popcount(lanes));
     if (op.touches_wgmma && lanes != 0) check_wgmma_registers(warp, op);
     switch (op.control) {

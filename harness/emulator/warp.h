@@ -151,11 +151,8 @@ struct Warp {
     return slot >= 0 ? slots + static_cast<std::ptrdiff_t>(slot) * 32
                      : constants + static_cast<std::ptrdiff_t>(~slot) * 32;
   }
-  /// The lanes of a predicate, which are the first word of its slot.
-  std::uint32_t predicate(std::int32_t index_of, bool inverted) const {
-    const std::uint32_t lanes = *in(index_of);
-    return inverted ? ~lanes : lanes;
-  }
+  /// The lanes of a predicate, which are the first word of its slot; of ~slot the others.
+  std::uint32_t predicate(std::int32_t slot) const { return slot >= 0 ? *in(slot) : ~*in(~slot); }
   void set_predicate(std::int32_t slot, std::uint32_t lanes, std::uint32_t values) {
     std::uint32_t& all = *at(slot);
     all = (all & ~lanes) | (values & lanes);

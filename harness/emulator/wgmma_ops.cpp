@@ -88,8 +88,7 @@ void multiply_async(Warp& warp, const Op& op, std::uint32_t lanes) {
   WarpgroupWork& work = group.work[index];
   const std::uint64_t a = op.more.empty() ? lanes_in<std::uint64_t>(warp, op.a)[0] : 0;
   const std::uint64_t b = lanes_in<std::uint64_t>(warp, op.b)[0];
-  const bool accumulates =
-      op.c == kNoSlot ? (op.mask & 1) != 0 : (warp.predicate(op.c, op.is_negated) & 1) != 0;
+  const bool accumulates = op.c == kNoSlot ? (op.mask & 1) != 0 : (warp.predicate(op.c) & 1) != 0;
   if (work.begun != 0 && (work.op != &op || work.a != a || work.b != b)) {
     warp.report(FindingKind::misuse, "warps of a warpgroup multiply different matrices");
     throw StopLaunch();
@@ -235,7 +234,6 @@ void decode_wgmma(Form& form) {
     op.mask = scale.value != 0 ? 1 : 0;
   } else {
     op.c = form.in(scale, PtxType::pred);
-    op.is_negated = scale.is_negated;
   }
   // Signs of a and b, then which are transposed; a in registers never is.
   std::uint64_t numbers[4] = {1, 1, 0, 0};
