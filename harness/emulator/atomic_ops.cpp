@@ -130,6 +130,8 @@ bool reduce_elements(AtomicOperation operation, PtxType type, std::byte* destina
   return true;
 }
 
+namespace {
+
 void decode_atomic(Form& form) {
   Op& op = form.op;
   const AtomicOperation operation = operation_of(form);
@@ -149,5 +151,9 @@ void decode_atomic(Form& form) {
   op.releases = form.has("release") || form.has("acq_rel");
   op.run = update_lanes;
 }
+
+}  // namespace
+
+std::vector<Rule> atomic_rules() { return {{"atom|red *", decode_atomic}}; }
 
 }  // namespace assay::emulator

@@ -12,7 +12,7 @@ namespace assay::emulator {
 namespace {
 
 // op.a: the barrier's number, op.b: how many threads, or none. op.mode: what is reduced.
-enum class Reduces : std::uint32_t { nothing, popc, both, either };
+constexpr std::uint32_t kPopc = 1, kAnd = 2;  // 3: or
 
 std::uint32_t barrier_of(Warp& warp, const Op& op, std::uint32_t lanes) {
   const std::uint32_t id = warp.in(op.a)[std::countr_zero(lanes)];
@@ -70,7 +70,7 @@ bool sync_barrier(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t la
   acquire(warp, barrier.point);
   if (op.mode != 0) {
     const std::uint32_t result = barrier.result[op.mode - 1];
-    if (static_cast<Reduces>(op.mode) == Reduces::popc) {
+    if (op.mode == kPopc) {
       warp.put_all(op.out, lanes, result);
     } else {
       warp.set_predicate(op.out, lanes, result != 0 ? ~0u : 0);
@@ -113,22 +113,23 @@ bool wait_cluster(Warp& warp, Fragment& fragment, const Op&, std::uint32_t) {
 /// init and inval: in any shared memory.
 void set_mbarrier(Warp& warp, const Op& op, std::uint32_t lanes) {
   for (const int lane : Lanes(lanes)) {
-    const std::uint32_t count = op.b == kNoSlot ? 0 : warp.in(op.b)[lane];
-    if (op.b != kNoSlot && (count == 0 || count >= 1u << 20)) {
+    const std::uint32_t count = op.a == kNoSlot ? 0 : warp.in(op.a)[lane];
+    if (op.a != kNoSlot && (count == 0 || count >= 1u << 20)) {
       warp.report(FindingKind::misuse, fmt::format("an mbarrier of {} arrivals", count), lane);
       continue;
     }
     const std::uint64_t address = address_of(warp, op.at, lane);
     std::byte* const at = resolve(warp, op.at.window, lane, address, 8, Access::write, 8);
     if (at != nullptr) {
-      *reinterpret_cast<Mbarrier*>(at) = op.b == kNoSlot ? Mbarrier() : Mbarrier(count);
+      *reinterpret_cast<Mbarrier*>(at) = op.a == kNoSlot ? Mbarrier() : Mbarrier(count);
     }
   }
   warp.progress();
 }
 
-/// op.b: a count, or bytes that are expected; op.out: the state before. Bits 0 and 1 of op.mode: it
-/// arrives, it expects bytes; 2: with a count.
+constexpr std::uint32_t kArrives = 1, kExpects = 2, kCompletes = 4;
+
+/// op.a: a count, or bytes that are expected or have come; op.out: the state before.
 void arrive(Warp& warp, const Op& op, std::uint32_t lanes) {
   warp.progress();
   for (const int lane : Lanes(lanes)) {
@@ -136,20 +137,21 @@ void arrive(Warp& warp, const Op& op, std::uint32_t lanes) {
     if (barrier == nullptr) continue;
     SyncPoint& point = warp.block->cluster->points[cluster_address(warp, op, lane)];
     const std::uint32_t parity = barrier->parity();
-    if ((op.mode & 1) != 0) release(warp, point);
+    if ((op.mode & kArrives) != 0) release(warp, point);
     warp.put(op.out, lane, true, barrier->bits());
-    const std::uint32_t value = op.b == kNoSlot ? 1 : warp.in(op.b)[lane];
-    if ((op.mode & 2) != 0) barrier->expect(std::int64_t{value});
-    if ((op.mode & 8) != 0) barrier->expect(-std::int64_t{value});
-    if ((op.mode & 1) != 0 && !barrier->arrive((op.mode & 4) != 0 ? value : 1)) {
+    const std::uint32_t value = op.a == kNoSlot ? 1 : warp.in(op.a)[lane];
+    if ((op.mode & kExpects) != 0) barrier->expect(std::int64_t{value});
+    if ((op.mode & kCompletes) != 0) barrier->expect(-std::int64_t{value});
+    if ((op.mode & kArrives) != 0 && !barrier->arrive((op.mode & kExpects) == 0 ? value : 1)) {
       warp.report(FindingKind::misuse, "arrives at an mbarrier that expects nobody more", lane);
     }
     if (barrier->parity() != parity) complete_phase(point);
   }
 }
 
-/// Whether a phase is over: op.out, of lanes; op.b: its parity (op.mode 1), or the state that
-/// arriving gave.
+constexpr std::uint32_t kParity = 1, kTries = 2;
+
+/// Whether a phase is over: op.out, of lanes; op.a: its parity, or the state that arriving gave.
 std::uint32_t completed(Warp& warp, const Op& op, std::uint32_t lanes, std::uint32_t& waited) {
   std::uint32_t result = 0;
   for (const int lane : Lanes(lanes)) {
@@ -159,8 +161,9 @@ std::uint32_t completed(Warp& warp, const Op& op, std::uint32_t lanes, std::uint
       result |= 1u << lane;
       continue;
     }
-    waited = op.mode == 1 ? warp.in(op.b)[lane] & 1
-                          : Mbarrier::of(lanes_in<std::uint64_t>(warp, op.b)[lane]).parity();
+    waited = (op.mode & kParity) != 0
+                 ? warp.in(op.a)[lane] & 1
+                 : Mbarrier::of(lanes_in<std::uint64_t>(warp, op.a)[lane]).parity();
     if (barrier->parity() == waited) continue;
     result |= 1u << lane;
     acquire(warp, warp.block->cluster->points[cluster_address(warp, op, lane)]);
@@ -179,7 +182,7 @@ bool test_phase(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t lane
   if (done != lanes) {
     poll(warp);
     // try_wait may wait, or say that it has waited long enough.
-    if (op.bytes != 0 && below(warp.block->cluster->random, 8) != 0) {
+    if ((op.mode & kTries) != 0 && below(warp.block->cluster->random, 8) != 0) {
       warp.has_polled = false;
       fragment.waiting = {
           Waiting::For::phase,
@@ -205,93 +208,34 @@ void count_pending(Warp& warp, const Op& op, std::uint32_t lanes) {
   }
 }
 
-/// bar.warp.sync.
 void decode_warp_barrier(Form& form) {
-  form.op.control = Control::meet;
+  form.take("-m", PtxType::b32);
   form.op.meets_anywhere = true;
-  form.op.d = form.in(0, PtxType::b32);
   form.op.run = [](Warp& warp, const Op&, std::uint32_t) { warp.progress(); };
 }
 
 }  // namespace
 
-void decode_barrier(Form& form) {
-  Op& op = form.op;
-  if (form.has("warp")) return decode_warp_barrier(form);
-  if (form.has("cluster")) {
-    form.allow({"cluster", "arrive", "wait", "release", "relaxed", "acquire", "aligned"});
-    if (form.has("arrive")) {
-      op.mode = form.has("relaxed") ? 1 : 0;
-      op.run = arrive_cluster;
-    } else {
-      op.control = Control::wait;
-      op.wait = wait_cluster;
-    }
-    return;
-  }
-  form.allow({"cta", "sync", "arrive", "red", "popc", "and", "or", "aligned"});
-  std::size_t at = 0;
-  if (form.has("red")) {
-    op.mode = static_cast<std::uint32_t>(form.has("popc")  ? Reduces::popc
-                                         : form.has("and") ? Reduces::both
-                                                           : Reduces::either);
-    op.out = form.has("popc") ? form.out(0, PtxType::u32) : form.out(0, PtxType::pred);
-    at = 1;
-  }
-  op.a = form.in(at++, PtxType::u32);
-  const std::size_t behind = op.mode != 0 ? 1 : 0;
-  if (form.num_operands() > at + behind) op.b = form.in(at++, PtxType::u32);
-  if (op.mode != 0) op.c = form.in(at, PtxType::pred);
-  if (form.has("arrive")) {
-    if (op.b == kNoSlot) throw UnknownForm();
-    op.run = arrive_barrier;
-  } else {
-    op.control = Control::wait;
-    op.wait = sync_barrier;
-  }
-}
-
-void decode_mbarrier(Form& form) {
-  form.allow({"init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx", "test_wait",
-              "try_wait", "parity", "pending_count", "noComplete", "shared", "shared::cta",
-              "shared::cluster", "release", "acquire", "relaxed", "cta", "cluster"});
-  Op& op = form.op;
-  if (form.has("arrive_drop") || form.has("noComplete")) throw UnknownForm();
-  if (form.has("pending_count")) {
-    form.take("ux", PtxType::b64);
-    op.run = count_pending;
-    return;
-  }
-  const bool waits = form.has("test_wait") || form.has("try_wait");
-  const bool arrives = form.has("arrive");
-  std::size_t at = 0;
-  if (waits) op.out = form.out(at++, PtxType::pred);
-  if (arrives) {
-    if (form.operand(0).kind != PtxOperand::Kind::address) {
-      op.out = form.out(at++, PtxType::b64);
-    }
-  }
-  op.at = form.address(form.operand(at++));
-  if (waits) {
-    op.mode = form.has("parity") ? 1 : 0;
-    op.b = form.in(at++, form.has("parity") ? PtxType::b32 : PtxType::b64);
-    op.bytes = form.has("try_wait") ? 1 : 0;
-    op.control = Control::wait;
-    op.wait = test_phase;
-    return;
-  }
-  if (form.has("init") || form.has("inval")) {
-    if (form.has("init")) op.b = form.in(at, PtxType::b32);
-    op.run = set_mbarrier;
-    return;
-  }
-  if (form.num_operands() > at) op.b = form.in(at, PtxType::b32);
-  const bool expects = form.has("expect_tx");
-  op.mode = (arrives ? 1u : 0u) | (expects ? 2u : 0u) |
-            (arrives && !expects && op.b != kNoSlot ? 4u : 0u) |
-            (form.has("complete_tx") ? 8u : 0u);
-  if ((op.mode & 10) != 0 && op.b == kNoSlot) throw UnknownForm();
-  op.run = arrive;
+std::vector<Rule> barrier_rules() {
+  return {{"bar warp *", decode_warp_barrier},
+          {"barrier cluster arrive relaxed", "", arrive_cluster, 1},
+          {"barrier cluster arrive", "", arrive_cluster},
+          {"barrier cluster wait", "", wait_cluster},
+          {"bar|barrier sync", "-u?u", sync_barrier},
+          {"bar|barrier red popc", "uu?up", sync_barrier, kPopc},
+          {"bar|barrier red and|or", "pu?up", sync_barrier, kAnd},
+          {"bar|barrier arrive", "-uu", arrive_barrier},
+          {"mbarrier init", "-@u", set_mbarrier},
+          {"mbarrier inval", "-@", set_mbarrier},
+          {"mbarrier arrive expect_tx", "?x@u", arrive, kArrives | kExpects},
+          {"mbarrier arrive", "?x@?u", arrive, kArrives},
+          {"mbarrier expect_tx", "-@u", arrive, kExpects},
+          {"mbarrier complete_tx", "-@u", arrive, kCompletes},
+          {"mbarrier test_wait parity", "p@u", test_phase, kParity},
+          {"mbarrier test_wait", "p@x", test_phase},
+          {"mbarrier try_wait parity", "p@u", test_phase, kParity | kTries},
+          {"mbarrier try_wait", "p@x", test_phase, kTries},
+          {"mbarrier pending_count", "ux", count_pending}};
 }
 
 }  // namespace assay::emulator

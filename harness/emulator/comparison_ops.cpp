@@ -113,30 +113,15 @@ void test(Warp& warp, const Op& op, std::uint32_t lanes) {
   warp.set_predicate(op.out, lanes, result);
 }
 
-}  // namespace
+void decode_by_sign(Form& form) {
+  form.take("tttu", form.type());
+  form.op.mode = form.types.back() == PtxType::f32 ? 2 : 1;
+  form.op.run = bits_of(form.type()) == 64 ? select<std::uint64_t> : select<std::uint32_t>;
+}
 
 void decode_comparison(Form& form) {
-  const std::string_view name = form.parts[0];
   Op& op = form.op;
-  if (name == "selp" || name == "slct") {
-    const PtxType type = form.type();
-    form.take(name == "selp" ? "tttp" : "tttu", type);
-    op.mode = name == "selp" ? 0 : form.types.back() == PtxType::f32 ? 2 : 1;
-    op.run = bits_of(type) == 64 ? select<std::uint64_t> : select<std::uint32_t>;
-    return;
-  }
-  if (name == "testp") {
-    const PtxType type = form.type();
-    constexpr std::string_view kTests[] = {"finite",     "infinite", "number",
-                                           "notanumber", "normal",   "subnormal"};
-    for (std::uint32_t i = 0; i < 6; ++i) {
-      if (form.has(kTests[i])) op.mode = i;
-    }
-    form.take("pt", type);
-    op.run = type == PtxType::f64 ? test<double> : test<float>;
-    return;
-  }
-  const bool is_value = name == "set";
+  const bool is_value = form.parts[0] == "set";
   if (form.types.size() != (is_value ? 2u : 1u) || form.parts.size() < 3) throw UnknownForm();
   const PtxType type = form.types.back();
   op.mode = comparison_of(form.parts[1], is_float(type));
@@ -147,6 +132,16 @@ void decode_comparison(Form& form) {
   const std::string_view letters = is_value ? "uttp" : "pttp";
   form.take(letters.substr(0, form.num_operands()), type);
   op.run = comparison(type);
+}
+
+}  // namespace
+
+std::vector<Rule> comparison_rules() {
+  return {{"setp|set *", decode_comparison},
+          {"selp", "tttp", select<std::uint32_t>, 0, select<std::uint64_t>},
+          {"slct *", decode_by_sign},
+          {"testp finite|infinite|number|notanumber|normal|subnormal", "pt", test<float>, 0,
+           test<double>}};
 }
 
 }  // namespace assay::emulator

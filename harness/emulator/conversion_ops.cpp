@@ -85,8 +85,6 @@ Handler fast(PtxType to, PtxType from) {
   return found == kHandlers.end() ? nullptr : found->second;
 }
 
-}  // namespace
-
 void decode_conversion(Form& form) {
   form.allow({"rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi", "ftz", "sat", "satfinite",
               "relu"});
@@ -121,5 +119,9 @@ void decode_conversion(Form& form) {
   if (wide_out) op.mode |= kWideOut;
   if (op.run == nullptr) op.run = convert;
 }
+
+}  // namespace
+
+std::vector<Rule> conversion_rules() { return {{"cvt *", decode_conversion}}; }
 
 }  // namespace assay::emulator

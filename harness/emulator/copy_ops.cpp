@@ -192,41 +192,20 @@ void store_async(Warp& warp, const Op& op, std::uint32_t lanes) {
   }
 }
 
-}  // namespace
-
-void check_bulk_stores(Warp& warp) {
-  if (warp.order.generic[bulk_stores_of(warp)] < warp.num_copies[1]) {
-    warp.report(FindingKind::race,
-                "ends while its bulk copy may still read shared memory; "
-                "expected cp.async.bulk.wait_group ahead of it");
-  }
+void decode_async_store(Form& form) {
+  Op& op = form.op;
+  op.at = form.address(form.operand(0));
+  const PtxType type = form.type();
+  op.bytes = static_cast<std::uint32_t>(bits_of(type)) / 8;
+  if (op.bytes < 4) throw UnknownForm();
+  op.list = form.in_each(1, type);
+  if (op.list.size() > 4) throw UnknownForm();
+  op.barrier = form.address(form.operand(2));
+  op.run = store_async;
 }
 
-void decode_copy(Form& form) {
+void decode_bulk_copy(Form& form) {
   Op& op = form.op;
-  if (form.parts[0] == "st") {  // st.async
-    op.at = form.address(form.operand(0));
-    const PtxType type = form.type();
-    op.bytes = static_cast<std::uint32_t>(bits_of(type)) / 8;
-    if (op.bytes < 4) throw UnknownForm();
-    op.list = form.in_each(1, type);
-    if (op.list.size() > 4) throw UnknownForm();
-    op.barrier = form.address(form.operand(2));
-    op.run = store_async;
-    return;
-  }
-  if (form.parts[0] != "cp" || !form.has("async")) throw UnknownForm();
-  if (!form.has("bulk")) return decode_small_copy(form);
-  if (form.has("commit_group")) {
-    op.run = commit_copies<1>;
-    return;
-  }
-  if (form.has("wait_group")) {
-    op.mode = form.number(0);
-    op.run = wait_for_copies<1>;
-    return;
-  }
-  if (form.has("prefetch")) return decode_nothing(form);
   for (auto part = form.parts.begin() + 1; part != form.parts.end(); ++part) {
     if (part->starts_with("im2col") || part->starts_with("tile::") || *part == "cta_group" ||
         part->starts_with("cta_group::")) {
@@ -275,6 +254,24 @@ void decode_copy(Form& form) {
   }
   if (has_barrier) op.barrier = form.address(form.operand(at++));
   if (is_multicast) op.list.push_back(form.in(at++, PtxType::b16));
+}
+
+}  // namespace
+
+void check_bulk_stores(Warp& warp) {
+  if (warp.order.generic[bulk_stores_of(warp)] < warp.num_copies[1]) {
+    warp.report(FindingKind::race,
+                "ends while its bulk copy may still read shared memory; "
+                "expected cp.async.bulk.wait_group ahead of it");
+  }
+}
+
+std::vector<Rule> copy_rules() {
+  return {{"st async *", decode_async_store},
+          {"cp async bulk commit_group", "", commit_copies<1>},
+          {"cp async bulk wait_group *", "#", wait_for_copies<1>},
+          {"cp async bulk prefetch *", "", do_nothing},
+          {"cp async bulk *", decode_bulk_copy}};
 }
 
 }  // namespace assay::emulator

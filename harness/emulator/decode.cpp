@@ -33,8 +33,6 @@ void trap(Warp& warp, const Op& op, std::uint32_t lanes) {
               std::countr_zero(lanes));
 }
 
-void do_nothing(Warp&, const Op&, std::uint32_t) {}
-
 /// Where a variable of a function is.
 struct Place {
   Window window = Window::local;
@@ -314,9 +312,7 @@ void KernelDecoder::call(const PtxFunction& function, const std::vector<Place>& 
       } else if (name == "trap" || name == "brkpt") {
         op.run = trap;
       } else {
-        const FamilyDecoder decode_family = family(name);
-        if (decode_family == nullptr) throw UnknownForm();
-        decode_family(form);
+        form.decode();
       }
     } catch (const UnknownForm&) {
       const std::int32_t guard = op.guard;

@@ -8,7 +8,7 @@
 #include "emulator/program.h"
 #include "emulator/warp.h"
 
-// How a family of instructions is decoded: each has a function that fills an Op out of a Form.
+// How instructions are decoded: rules fill an Op out of a Form.
 
 namespace assay::emulator {
 
@@ -18,7 +18,31 @@ struct FragmentProduct;
 struct UnknownForm {};
 
 class KernelDecoder;
+class Form;
 struct Frame;
+
+using Decoder = void (*)(Form&);
+
+/// How instructions of a form are decoded.
+struct Rule {
+  /// What the opcode has, or one of several: "bar|barrier red and|or". The last such choice behind
+  /// the name is added to op.mode. Of other parts it may have types and what decides nothing here;
+  /// with a * any.
+  std::string_view parts;
+  std::string_view operands = {};  // the letters of Form::take()
+  Handler run = nullptr;
+  Waiter wait = nullptr;
+  std::uint32_t mode = 0;
+  Handler wide = nullptr;  // instead of `run`, of types of 64 bits
+  Decoder decode = nullptr;
+
+  Rule(std::string_view form, std::string_view letters, Handler handler,
+       std::uint32_t least_mode = 0, Handler wide_handler = nullptr)
+      : parts(form), operands(letters), run(handler), mode(least_mode), wide(wide_handler) {}
+  Rule(std::string_view form, std::string_view letters, Waiter waiter, std::uint32_t least_mode = 0)
+      : parts(form), operands(letters), wait(waiter), mode(least_mode) {}
+  Rule(std::string_view form, Decoder decoder) : parts(form), decode(decoder) {}
+};
 
 /// An instruction as it is written, with its operands as slots. Sets op.modifiers.
 class Form {
@@ -55,41 +79,44 @@ class Form {
   std::vector<std::int32_t> in_each(std::size_t index, PtxType type_of);
   std::vector<std::int32_t> out_each(std::size_t index, PtxType type_of);
   /// Sets op.out, a, b, c and d to the first operands, a letter for each: t: of the type, w: twice
-  /// as wide, u: 32 bits, x: 64, p: a predicate. What follows a result behind | is op.target.
+  /// as wide, u: 32 bits, x: 64, p: a predicate, -: no result. What follows a result behind | is
+  /// op.target. @: op.at; #: a number, op.mode; m: the lanes that meet; &: all of the warp meet.
+  /// The operand behind a ? may be missing.
   void take(std::string_view letters, PtxType type_of);
+  /// Fills the Op by the first rule that the opcode fits.
+  void decode();
 
   std::int32_t in(std::size_t index, PtxType type_of) { return in(operand(index), type_of); }
   std::int32_t out(std::size_t index, PtxType type_of) { return out(operand(index), type_of); }
 
  private:
   std::int32_t slot_of(const PtxOperand& operand_of, PtxType type_of) const;
+  /// False: the opcode does not fit.
+  bool follow(const Rule& rule);
 
   KernelDecoder& decoder_;
   const Frame& frame_;
 };
 
-using FamilyDecoder = void (*)(Form&);
-/// Null: no such family.
-FamilyDecoder family(std::string_view name);
+void decode_arithmetic(Form& form);  // add ... prmt, fma ... tanh
+void decode_float(Form& form);
+std::vector<Rule> comparison_rules();
+std::vector<Rule> conversion_rules();
+std::vector<Rule> move_rules();
+std::vector<Rule> memory_rules();
+std::vector<Rule> atomic_rules();
+std::vector<Rule> lane_rules();
+std::vector<Rule> barrier_rules();
+std::vector<Rule> copy_rules();
+std::vector<Rule> small_copy_rules();
+std::vector<Rule> matrix_rules();
+std::vector<Rule> wgmma_rules();
 
-void decode_integer(Form& form);     // add ... mad, dp4a, and ... shl, popc, bfe, prmt, lop3
-void decode_float(Form& form);       // add ... tanh, of floats
-void decode_comparison(Form& form);  // setp set selp slct testp
-void decode_conversion(Form& form);  // cvt
-void decode_move(Form& form);        // mov, cvta, mapa, isspacep
-void decode_load_store(Form& form);  // ld, st, ldu, prefetch
-void decode_atomic(Form& form);      // atom, red
-void decode_lanes(Form& form);       // shfl vote match redux activemask elect bar.warp
-void decode_barrier(Form& form);     // bar, barrier
-void decode_mbarrier(Form& form);
-void decode_copy(Form& form);    // cp.async, cp.async.bulk, st.async, red.async
-void decode_matrix(Form& form);  // ldmatrix stmatrix movmatrix mma
-void decode_wgmma(Form& form);
 /// Of mma and wgmma: sets op.type, from, mode and bytes to what product_of() needs.
 void decode_product(Form& form);
 FragmentProduct product_of(const Op& op);
-void decode_fence(Form& form);    // fence, membar
-void decode_nothing(Form& form);  // hints
+
+inline void do_nothing(Warp&, const Op&, std::uint32_t) {}
 
 /// Sets touches_wgmma.
 void mark_wgmma_registers(std::vector<Op>& ops);

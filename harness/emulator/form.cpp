@@ -3,20 +3,31 @@
 
 #include "emulator/decode.h"
 
-// The parts of an opcode, and which function decodes each name.
+// The parts of an opcode, and the rules that it follows.
 
 namespace assay::emulator {
+namespace {
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+}  // namespace
 
 Form::Form(KernelDecoder& decoder, const Frame& frame, const PtxInstruction& instruction, Op& op_of)
-    : text(instruction), op(op_of), decoder_(decoder), frame_(frame) {
-  const std::string_view opcode = instruction.opcode;
-  for (std::size_t begin = 0; begin <= opcode.size();) {
-    const std::size_t end = std::min(opcode.find('.', begin), opcode.size());
-    parts.push_back(opcode.substr(begin, end - begin));
-    if (const PtxType found = ptx_type(parts.back()); found != PtxType::none) {
-      types.push_back(found);
-    }
-    begin = end + 1;
+    : text(instruction),
+      op(op_of),
+      parts(split(instruction.opcode, '.')),
+      decoder_(decoder),
+      frame_(frame) {
+  for (const std::string_view part : parts) {
+    if (const PtxType found = ptx_type(part); found != PtxType::none) types.push_back(found);
   }
   op.modifiers = {has("rz") || has("rzi")   ? Rounding::to_zero
                   : has("rm") || has("rmi") ? Rounding::down
@@ -79,24 +90,56 @@ void Form::take(std::string_view letters, PtxType type_of) {
                                                  {PtxType::s32, PtxType::s64},
                                                  {PtxType::u32, PtxType::u64}};
   std::int32_t* const slots[] = {&op.out, &op.a, &op.b, &op.c, &op.d};
+  std::size_t at = 0, slot = 0;
   for (std::size_t i = 0; i < letters.size(); ++i) {
-    const PtxOperand& from = operand(i);
-    PtxType type_here = type_of;
-    if (letters[i] == 'u') type_here = PtxType::u32;
-    if (letters[i] == 'x') type_here = PtxType::u64;
-    if (letters[i] == 'p') type_here = PtxType::pred;
-    if (letters[i] == 'w') {
-      const auto wider = kWider.find(type_of);
-      type_here = wider == kWider.end() ? throw UnknownForm() : wider->second;
+    const bool may_miss = letters[i] == '?';
+    if (may_miss) ++i;
+    if (letters[i] == '&') op.control = Control::meet;
+    std::size_t behind = 0;  // operands that must follow
+    for (std::size_t j = i + 1; may_miss && j < letters.size(); ++j) {
+      letters[j] == '?' ? ++j : ++behind;
     }
-    if (i > 0) {
-      *slots[i] = in(from, type_here);
+    const bool is_missing = may_miss && (num_operands() <= at + behind ||
+                                         operand(at).kind == PtxOperand::Kind::address);
+    if (letters[i] == '-' || is_missing) ++slot;
+    if (letters[i] == '-' || letters[i] == '&' || is_missing) continue;
+    const PtxOperand& from = operand(at++);
+    PtxType type_here = type_of;
+    switch (letters[i]) {
+      case '@':
+        op.at = address(from);
+        continue;
+      case '#':
+        op.mode = number(at - 1);
+        continue;
+      case 'm':
+        op.control = Control::meet;
+        op.d = in(from, PtxType::b32);
+        continue;
+      case 'u':
+        type_here = PtxType::u32;
+        break;
+      case 'x':
+        type_here = PtxType::u64;
+        break;
+      case 'p':
+        type_here = PtxType::pred;
+        break;
+      case 'w':
+        type_here = kWider.contains(type_of) ? kWider.at(type_of) : throw UnknownForm();
+        break;
+      default:
+        break;
+    }
+    if (slot > 0) {
+      *slots[slot] = in(from, type_here);
     } else if (from.kind == PtxOperand::Kind::pair) {
       op.out = out(from.parts[0], type_here);
       op.target = out(from.parts[1], PtxType::pred);
     } else {
       op.out = out(from, type_here);
     }
+    ++slot;
   }
 }
 
@@ -109,36 +152,59 @@ void Form::allow(std::initializer_list<std::string_view> known) const {
   }
 }
 
-FamilyDecoder family(std::string_view name) {
-  static const std::map<std::string_view, FamilyDecoder> kFamilies = [] {
-    std::map<std::string_view, FamilyDecoder> families;
-    const auto add = [&](FamilyDecoder decoder, std::initializer_list<std::string_view> names) {
-      for (const std::string_view each : names) families[each] = decoder;
-    };
-    add(decode_integer, {"add",  "sub", "mul",  "mad",   "mul24", "mad24", "div",  "rem",  "abs",
-                         "neg",  "min", "max",  "sad",   "dp4a",  "dp2a",  "addc", "subc", "madc",
-                         "and",  "or",  "xor",  "not",   "cnot",  "shl",   "shr",  "shf",  "lop3",
-                         "popc", "clz", "brev", "bfind", "bfe",   "bfi",   "prmt"});
-    add(decode_float,
-        {"fma", "rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh", "copysign"});
-    add(decode_comparison, {"setp", "set", "selp", "slct", "testp"});
-    add(decode_conversion, {"cvt"});
-    add(decode_move, {"mov", "cvta", "mapa", "isspacep", "getctarank"});
-    add(decode_load_store, {"ld", "ldu", "st"});
-    add(decode_atomic, {"atom", "red"});
-    add(decode_lanes, {"shfl", "vote", "match", "redux", "activemask", "elect"});
-    add(decode_barrier, {"bar", "barrier"});
-    add(decode_mbarrier, {"mbarrier"});
-    add(decode_copy, {"cp"});
-    add(decode_matrix, {"ldmatrix", "stmatrix", "movmatrix", "mma"});
-    add(decode_wgmma, {"wgmma"});
-    add(decode_fence, {"fence", "membar"});
-    add(decode_nothing, {"prefetch", "prefetchu", "griddepcontrol", "setmaxnreg", "nanosleep",
-                         "applypriority", "discard", "createpolicy", "pmevent"});
-    return families;
+bool Form::follow(const Rule& rule) {
+  std::vector<std::string_view> known{
+      "sync",        "aligned",         "cta",     "cluster", "gpu",    "sys", "shared",
+      "shared::cta", "shared::cluster", "release", "acquire", "relaxed"};
+  const std::size_t num_known = known.size();
+  op.mode = rule.mode;
+  for (const std::string_view word : split(rule.parts, ' ')) {
+    const std::vector<std::string_view> ways = split(word, '|');
+    const auto found = std::ranges::find_if(ways, [&](std::string_view way) {
+      return way == "*" || std::ranges::find(parts, way) != parts.end();
+    });
+    if (found == ways.end()) return false;
+    if (ways.size() > 1 && known.size() > num_known) {
+      op.mode = rule.mode + static_cast<std::uint32_t>(found - ways.begin());
+    }
+    known.push_back(*found);
+  }
+  const auto is_known = [&](std::string_view part) {
+    return ptx_type(part) != PtxType::none || std::ranges::find(known, part) != known.end();
+  };
+  if (known.back() != "*" && !std::ranges::all_of(parts, is_known)) return false;
+  if (rule.decode != nullptr) {
+    rule.decode(*this);
+    return true;
+  }
+  op.type = types.empty() ? PtxType::none : types.front();
+  op.window = window();
+  op.run = rule.wide != nullptr && bits_of(op.type) == 64 ? rule.wide : rule.run;
+  op.wait = rule.wait;
+  if (op.wait != nullptr) op.control = Control::wait;
+  take(rule.operands, op.type);
+  return true;
+}
+
+void Form::decode() {
+  static const std::multimap<std::string_view, Rule> kRules = [] {
+    std::multimap<std::string_view, Rule> by_name;
+    for (const auto rules :
+         {comparison_rules, conversion_rules, move_rules, copy_rules, small_copy_rules,
+          memory_rules, atomic_rules, lane_rules, barrier_rules, matrix_rules, wgmma_rules}) {
+      for (const Rule& rule : rules()) {
+        for (const auto name : split(split(rule.parts, ' ').front(), '|')) {
+          by_name.emplace(name, rule);
+        }
+      }
+    }
+    return by_name;
   }();
-  const auto found = kFamilies.find(name);
-  return found == kFamilies.end() ? nullptr : found->second;
+  const auto [begin, end] = kRules.equal_range(parts[0]);
+  if (begin == end) return decode_arithmetic(*this);
+  if (std::none_of(begin, end, [&](const auto& rule) { return follow(rule.second); })) {
+    throw UnknownForm();
+  }
 }
 
 }  // namespace assay::emulator

@@ -354,7 +354,7 @@ void decode_words(Form& form) {
 
 }  // namespace
 
-void decode_integer(Form& form) {
+void decode_arithmetic(Form& form) {
   const PtxType type = form.type();
   const std::string_view base = form.parts[0];
   if (is_float(type)) return decode_float(form);

@@ -26,18 +26,15 @@ void shuffle(Warp& warp, const Op& op, std::uint32_t lanes) {
   if (op.target >= 0) warp.set_predicate(op.target, lanes, valid);
 }
 
-enum class Vote : std::uint32_t { all, any, uni, ballot };
-
+/// op.mode: all, any, or all alike.
 void vote(Warp& warp, const Op& op, std::uint32_t lanes) {
   const std::uint32_t yes = warp.predicate(op.a) & lanes;
-  if (static_cast<Vote>(op.mode) == Vote::ballot) {
-    warp.put_all(op.out, lanes, yes);
-    return;
-  }
-  const bool holds = static_cast<Vote>(op.mode) == Vote::all   ? yes == lanes
-                     : static_cast<Vote>(op.mode) == Vote::any ? yes != 0
-                                                               : yes == lanes || yes == 0;
-  warp.set_predicate(op.out, lanes, holds ? ~0u : 0);
+  const bool holds[] = {yes == lanes, yes != 0, yes == lanes || yes == 0};
+  warp.set_predicate(op.out, lanes, holds[op.mode] ? ~0u : 0);
+}
+
+void ballot(Warp& warp, const Op& op, std::uint32_t lanes) {
+  warp.put_all(op.out, lanes, warp.predicate(op.a) & lanes);
 }
 
 template <class T>
@@ -71,20 +68,11 @@ void reduce(Warp& warp, const Op& op, std::uint32_t lanes) {
 void elect(Warp& warp, const Op& op, std::uint32_t lanes) {
   const int leader = std::countr_zero(lanes);
   warp.put_all(op.out, lanes, static_cast<std::uint32_t>(leader));
-  warp.set_predicate(op.target, lanes, 1u << leader);
+  if (op.target >= 0) warp.set_predicate(op.target, lanes, 1u << leader);
 }
 
 void active_mask(Warp& warp, const Op& op, std::uint32_t lanes) {
   warp.put_all(op.out, lanes, lanes);
-}
-
-/// The index of a part among words; refuses others.
-template <std::size_t kCount>
-std::uint32_t which(const Form& form, const std::string_view (&words)[kCount]) {
-  for (std::uint32_t i = 0; i < kCount; ++i) {
-    if (form.has(words[i])) return i;
-  }
-  throw UnknownForm();
 }
 
 }  // namespace
@@ -112,46 +100,15 @@ std::array<int, 32> shuffle_sources(const Warp& warp, const Op& op, std::uint32_
   return sources;
 }
 
-void decode_lanes(Form& form) {
-  const std::string_view name = form.parts[0];
-  Op& op = form.op;
-  if (name == "activemask") {
-    form.take("u", PtxType::b32);
-    op.run = active_mask;
-    return;
-  }
-  op.control = Control::meet;
-  const auto members = [&](std::size_t index) { op.d = form.in(index, PtxType::b32); };
-  if (name == "elect") {
-    if (form.operand(0).kind != PtxOperand::Kind::pair) throw UnknownForm();
-    form.take("u", PtxType::b32);
-    members(1);
-    op.run = elect;
-    return;
-  }
-  if (!form.has("sync")) throw UnknownForm();  // of older architectures
-  if (name == "shfl") {
-    op.mode = which(form, {"up", "down", "bfly", "idx"});
-    form.take("uuuuu", PtxType::b32);
-    op.run = shuffle;
-    return;
-  }
-  members(2);
-  if (name == "vote") {
-    op.mode = which(form, {"all", "any", "uni", "ballot"});
-    form.take(static_cast<Vote>(op.mode) == Vote::ballot ? "up" : "pp", PtxType::pred);
-    op.run = vote;
-  } else if (name == "match") {
-    op.mode = which(form, {"any", "all"});
-    form.take("ut", form.type());
-    op.run = bits_of(form.type()) == 64 ? match<std::uint64_t> : match<std::uint32_t>;
-  } else {  // redux
-    op.mode = static_cast<std::uint32_t>(operation_of(form));
-    op.type = form.type();
-    if (is_float(op.type)) throw UnknownForm();
-    form.take("tt", op.type);
-    op.run = reduce;
-  }
+std::vector<Rule> lane_rules() {
+  return {{"activemask", "u", active_mask},
+          {"elect sync", "um", elect},
+          {"shfl sync up|down|bfly|idx", "uuuum", shuffle},
+          {"vote sync all|any|uni", "ppm", vote},
+          {"vote sync ballot", "upm", ballot},
+          {"match sync any|all", "utm", match<std::uint32_t>, 0, match<std::uint64_t>},
+          // As AtomicOperation.
+          {"redux sync add|min|max|inc|dec|and|or|xor", "ttm", reduce}};
 }
 
 }  // namespace assay::emulator

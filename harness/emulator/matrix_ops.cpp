@@ -74,6 +74,7 @@ void multiply_matrices(Warp& warp, const Op& op, std::uint32_t lanes) {
 
 void decode_mma(Form& form) {
   Op& op = form.op;
+  op.control = Control::meet;
   form.allow(
       {"sync", "aligned", "row", "col", "satfinite", "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"});
   if (form.types.size() != 4 || form.types[0] != form.types[3]) throw UnknownForm();
@@ -120,25 +121,27 @@ FragmentProduct product_of(const Op& op) {
       static_cast<int>(op.bytes)};
 }
 
-void decode_matrix(Form& form) {
+namespace {
+
+void decode_matrices(Form& form) {
   Op& op = form.op;
-  const std::string_view name = form.parts[0];
   op.control = Control::meet;
-  if (name == "mma") return decode_mma(form);
-  if (name == "movmatrix") {
-    form.allow({"sync", "aligned", "m8n8", "trans"});
-    form.take("uu", PtxType::b32);
-    op.run = transpose;
-    return;
-  }
   form.allow({"sync", "aligned", "m8n8", "trans", "x1", "x2", "x4", "shared", "shared::cta"});
   if (form.type() != PtxType::b16) throw UnknownForm();
-  const bool is_load = name == "ldmatrix";
+  const bool is_load = form.parts[0] == "ldmatrix";
   op.at = form.address(form.operand(is_load ? 1 : 0));
   op.mode = form.has("trans") ? 1 : 0;
   op.list = is_load ? form.out_each(0, PtxType::b32) : form.in_each(1, PtxType::b32);
   if (op.list.size() != (form.has("x1") ? 1u : form.has("x2") ? 2u : 4u)) throw UnknownForm();
   op.run = is_load ? load_matrices : store_matrices;
+}
+
+}  // namespace
+
+std::vector<Rule> matrix_rules() {
+  return {{"mma *", decode_mma},
+          {"movmatrix sync aligned m8n8 trans", "uu&", transpose},
+          {"ldmatrix|stmatrix *", decode_matrices}};
 }
 
 }  // namespace assay::emulator

@@ -185,11 +185,8 @@ void store_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
 constexpr Handler kLoads[] = {load_lanes<1>, load_lanes<2>, load_lanes<4>, load_lanes<8>};
 constexpr Handler kStores[] = {store_lanes<1>, store_lanes<2>, store_lanes<4>, store_lanes<8>};
 
-}  // namespace
-
 void decode_load_store(Form& form) {
   const bool is_load = form.parts[0] != "st";
-  if (form.has("async")) return decode_copy(form);
   Op& op = form.op;
   const PtxType type = form.type();
   const std::span<const PtxOperand> values = Form::elements(form.operand(is_load ? 0 : 1));
@@ -214,5 +211,9 @@ void decode_load_store(Form& form) {
   op.target = is_signed(type) ? 64 - bits_of(type) : 0;
   op.run = (is_load ? kLoads : kStores)[std::countr_zero(bytes)];
 }
+
+}  // namespace
+
+std::vector<Rule> memory_rules() { return {{"ld|ldu|st *", decode_load_store}}; }
 
 }  // namespace assay::emulator

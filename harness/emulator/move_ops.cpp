@@ -134,55 +134,41 @@ void decode_mov(Form& form) {
                                : lanewise<std::identity, std::uint32_t, std::uint32_t>;
 }
 
+void decode_cvta(Form& form) {
+  Op& op = form.op;
+  form.allow({"to", "shared", "shared::cta", "shared::cluster", "local", "param", "param::entry",
+              "global", "const"});
+  if (bits_of(form.type()) != 64) throw UnknownForm();
+  const bool is_narrow = form.bits(form.operand(1)) == 32;
+  op.out = form.out(0, form.type());
+  const auto base = static_cast<std::int64_t>(base_of(form.window()));
+  op.at = {form.in(1, is_narrow ? PtxType::b32 : form.type()), form.has("to") ? -base : base,
+           is_narrow};
+  op.run = convert_address;
+}
+
+void fence_all(Warp& warp, const Op&, std::uint32_t) {
+  warp.fenced = order_now(warp);
+  order_lanes(warp);
+}
+
 }  // namespace
 
-void decode_move(Form& form) {
-  const std::string_view name = form.parts[0];
-  Op& op = form.op;
-  if (name == "mov") return decode_mov(form);
-  const PtxType type = name == "isspacep" ? PtxType::u64 : form.type();
-  const bool is_wide = bits_of(type) == 64;
-  op.window = form.window();
-  if (name == "cvta") {
-    form.allow({"to", "shared", "shared::cta", "shared::cluster", "local", "param", "param::entry",
-                "global", "const"});
-    if (!is_wide) throw UnknownForm();
-    const bool is_narrow = form.bits(form.operand(1)) == 32;
-    op.out = form.out(0, type);
-    const auto base = static_cast<std::int64_t>(base_of(op.window));
-    op.at = {form.in(1, is_narrow ? PtxType::b32 : type), form.has("to") ? -base : base, is_narrow};
-    op.run = convert_address;
-  } else if (name == "isspacep") {
-    form.take("px", type);
-    op.run = is_in_window;
-  } else if (name == "mapa") {
-    form.allow({"shared::cluster"});
-    form.take("ttu", type);
-    op.run = is_wide ? lanewise<Mapped, std::uint64_t, std::uint64_t, std::uint32_t>
-                     : lanewise<Mapped, std::uint32_t, std::uint32_t, std::uint32_t>;
-  } else {  // getctarank
-    form.take("ut", type);
-    op.run = is_wide ? lanewise<RankOf, std::uint32_t, std::uint64_t>
-                     : lanewise<RankOf, std::uint32_t, std::uint32_t>;
-  }
-}
-
-void decode_fence(Form& form) {
-  if (form.has("proxy")) {
-    const bool is_async = form.has("async") || form.has("async::global") ||
-                          form.has("async::shared::cta") || form.has("async.shared::cta");
-    form.op.run = is_async ? [](Warp& warp, const Op&, std::uint32_t) { fence_async(warp); }
-                           : [](Warp&, const Op&, std::uint32_t) {};
-    return;
-  }
-  form.op.run = [](Warp& warp, const Op&, std::uint32_t) {
-    warp.fenced = order_now(warp);
-    order_lanes(warp);
-  };
-}
-
-void decode_nothing(Form& form) {
-  form.op.run = [](Warp&, const Op&, std::uint32_t) {};
+std::vector<Rule> move_rules() {
+  using U = std::uint32_t;
+  using U64 = std::uint64_t;
+  return {{"mov *", decode_mov},
+          {"cvta *", decode_cvta},
+          {"isspacep *", "px", is_in_window},
+          {"mapa", "ttu", lanewise<Mapped, U, U, U>, 0, lanewise<Mapped, U64, U64, U>},
+          {"getctarank", "ut", lanewise<RankOf, U, U>, 0, lanewise<RankOf, U, U64>},
+          {"fence proxy async|async::global|async::shared::cta *", "",
+           [](Warp& warp, const Op&, std::uint32_t) { fence_async(warp); }},
+          {"fence proxy *", "", do_nothing},
+          {"fence|membar *", "", fence_all},
+          {"prefetch|prefetchu|griddepcontrol|setmaxnreg|nanosleep|applypriority|discard|"
+           "createpolicy|pmevent *",
+           "", do_nothing}};
 }
 
 }  // namespace assay::emulator

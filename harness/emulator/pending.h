@@ -74,8 +74,6 @@ Mbarrier* mbarrier_at(Warp& warp, Window window, int lane, std::uint64_t address
 /// An mbarrier at an address of the cluster's window gets bytes from an actor.
 void signal_mbarrier(Warp& warp, int lane, std::uint32_t address, std::int32_t bytes);
 
-void decode_small_copy(Form& form);  // cp.async of 4 to 16 bytes
-
 /// Work goes on for a warp that does something else by now: findings name where it began.
 class AsBegun {
  public:
@@ -99,14 +97,16 @@ void commit_copies(Warp& warp, const Op&, std::uint32_t) {
   warp.copy_groups[kWhich].push_back(warp.num_copies[kWhich]);
 }
 
-/// All but the last op.mode groups complete; with op.bytes also what is not committed. Groups are
-/// counted by warp: lanes that commit apart complete more than they asked for.
+constexpr std::uint32_t kUncommitted = ~0u;
+
+/// All but the last op.mode groups complete, or also what is not committed. Groups are counted by
+/// warp: lanes that commit apart complete more than they asked for.
 template <int kWhich>
 void wait_for_copies(Warp& warp, const Op& op, std::uint32_t) {
   const std::uint32_t actor = kWhich == 0 ? copies_of(warp) : bulk_stores_of(warp);
   const std::vector<std::uint32_t>& groups = warp.copy_groups[kWhich];
   std::uint32_t last = warp.num_copies[kWhich];
-  if (op.bytes == 0) {
+  if (op.mode != kUncommitted) {
     if (groups.size() <= op.mode) return;
     last = groups[groups.size() - 1 - op.mode];
   }

@@ -123,39 +123,33 @@ void arrive_after_copies(Warp& warp, const Op& op, std::uint32_t lanes) {
   });
 }
 
-}  // namespace
-
 void decode_small_copy(Form& form) {
   Op& op = form.op;
-  if (form.has("commit_group")) {
-    op.run = commit_copies<0>;
-  } else if (form.has("wait_group") || form.has("wait_all")) {
-    if (form.has("wait_group")) {
-      op.mode = form.number(0);
-    } else {
-      op.bytes = 1;  // also what is not committed
+  op.at = form.address(form.operand(0));
+  op.from = form.address(form.operand(1));
+  op.bytes = form.number(2);
+  // Alignment is to the size.
+  if (op.bytes != 4 && op.bytes != 8 && op.bytes != 16) throw UnknownForm();
+  if (form.num_operands() > 3) {
+    const PtxOperand& fourth = form.operand(3);
+    if (form.bits(fourth) == 1) {
+      op.d = form.in(fourth, PtxType::pred);
+    } else if (form.bits(fourth) != 64) {  // else a cache policy
+      op.c = form.in(fourth, PtxType::u32);
     }
-    op.run = wait_for_copies<0>;
-  } else if (form.has("mbarrier")) {
-    op.at = form.address(form.operand(0));
-    op.mode = form.has("noinc") ? 1 : 0;
-    op.run = arrive_after_copies;
-  } else {
-    op.at = form.address(form.operand(0));
-    op.from = form.address(form.operand(1));
-    op.bytes = form.number(2);
-    // Alignment is to the size.
-    if (op.bytes != 4 && op.bytes != 8 && op.bytes != 16) throw UnknownForm();
-    if (form.num_operands() > 3) {
-      const PtxOperand& fourth = form.operand(3);
-      if (form.bits(fourth) == 1) {
-        op.d = form.in(fourth, PtxType::pred);
-      } else if (form.bits(fourth) != 64) {  // else a cache policy
-        op.c = form.in(fourth, PtxType::u32);
-      }
-    }
-    op.run = copy_small;
   }
+  op.run = copy_small;
+}
+
+}  // namespace
+
+std::vector<Rule> small_copy_rules() {
+  return {{"cp async commit_group", "", commit_copies<0>},
+          {"cp async wait_group", "#", wait_for_copies<0>},
+          {"cp async wait_all", "", wait_for_copies<0>, kUncommitted},
+          {"cp async mbarrier arrive noinc *", "-@", arrive_after_copies, 1},
+          {"cp async mbarrier arrive *", "-@", arrive_after_copies},
+          {"cp async *", decode_small_copy}};
 }
 
 }  // namespace assay::emulator

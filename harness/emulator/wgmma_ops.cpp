@@ -198,25 +198,12 @@ void mark_wgmma_registers(std::vector<Op>& ops) {
   }
 }
 
+namespace {
+
 void decode_wgmma(Form& form) {
   Op& op = form.op;
   op.control = Control::meet;
-  if (form.has("fence")) {
-    op.run = fence;
-    return;
-  }
-  if (form.has("commit_group")) {
-    op.run = commit;
-    return;
-  }
-  if (form.has("wait_group")) {
-    op.mode = form.number(0);
-    op.control = Control::wait;
-    op.wait = wait;
-    return;
-  }
-  if (!form.has("mma_async") || form.types.size() != 3) throw UnknownForm();
-  if (form.has("sp")) throw UnknownForm();
+  if (form.types.size() != 3 || form.has("sp")) throw UnknownForm();
   decode_product(form);
   const FragmentProduct product = product_of(op);
   if (product.k * bytes_of(product.types.a) != 32) throw UnknownForm();
@@ -247,6 +234,15 @@ void decode_wgmma(Form& form) {
   if (numbers[2] != 0) op.mask |= 8;
   if (numbers[3] != 0) op.mask |= 16;
   op.run = multiply_async;
+}
+
+}  // namespace
+
+std::vector<Rule> wgmma_rules() {
+  return {{"wgmma fence", "&", fence},
+          {"wgmma commit_group", "&", commit},
+          {"wgmma wait_group", "#", wait},
+          {"wgmma mma_async *", decode_wgmma}};
 }
 
 }  // namespace assay::emulator
