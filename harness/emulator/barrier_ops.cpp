@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "emulator/addressing.h"
-#include "emulator/lane_loops.h"
-#include "emulator/pending.h"
+#include "emulator/ops.h"
 
 // Barriers of a block, of a cluster, and mbarriers.
 

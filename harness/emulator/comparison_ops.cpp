@@ -1,8 +1,9 @@
 #include <cmath>
 
-#include "emulator/lane_loops.h"
+#include "emulator/ops.h"
 
-// setp, set, selp, slct, testp.
+// setp, set, selp, slct, testp; and cvt: the common pairs in loops of their own, the rest through
+// float_formats.h.
 
 namespace assay::emulator {
 namespace {
@@ -143,5 +144,126 @@ std::vector<Rule> comparison_rules() {
           {"testp finite|infinite|number|notanumber|normal|subnormal", "pt", test<float>, 0,
            test<double>}};
 }
+
+namespace {
+
+template <class R, class A>
+void cast(Warp& warp, const Op& op, std::uint32_t lanes) {
+  struct Cast {
+    R operator()(A a) const { return static_cast<R>(a); }
+  };
+  lanewise<Cast, R, A>(warp, op, lanes);
+}
+
+/// The value of an integer type, extended to 64 bits.
+std::uint64_t extended(PtxType type, std::uint64_t bits) {
+  const int width = bits_of(type);
+  if (width == 64) return bits;
+  bits &= (std::uint64_t{1} << width) - 1;
+  if (is_signed(type) && (bits >> (width - 1) & 1) != 0) bits |= ~std::uint64_t{0} << width;
+  return bits;
+}
+
+/// Bits of op.mode: rounds to integers, the result is wide.
+constexpr std::uint32_t kIntegral = 1, kWideOut = 2;
+
+std::uint64_t converted(const Op& op, std::uint64_t bits) {
+  const PtxType to = op.type, from = op.from_type;
+  if (!is_float(from) && !is_float(to)) {
+    const std::uint64_t value = extended(from, bits);
+    if (!op.modifiers.saturate) return extended(to, value);
+    // Clamped to the range of the result.
+    const int width = bits_of(to);
+    const auto top =
+        is_signed(to) ? (std::uint64_t{1} << (width - 1)) - 1 : ~std::uint64_t{0} >> (64 - width);
+    const bool is_below_zero = is_signed(from) && static_cast<std::int64_t>(value) < 0;
+    if (!is_below_zero) return std::min(value, top);
+    if (!is_signed(to)) return 0;
+    return static_cast<std::uint64_t>(
+        std::max(static_cast<std::int64_t>(value), -static_cast<std::int64_t>(top) - 1));
+  }
+  const Modifiers& how = op.modifiers;
+  if (!is_float(from)) {
+    return encode_from_integer(to, extended(from, bits), is_signed(from), how);
+  }
+  double value = decode(from, bits);
+  if (how.flush_subnormals && from == PtxType::f32 && std::abs(value) < 0x1p-126) value *= 0;
+  if (!is_float(to)) return encode_integer(value, how.rounding, bits_of(to), is_signed(to));
+  if ((op.mode & kIntegral) != 0) value = round_to_integral(value, how.rounding);
+  return encode(to, value, how);
+}
+
+void convert(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const bool is_wide = (op.mode & kWideOut) != 0;
+  for (const int i : Lanes(lanes)) {
+    warp.put(op.out, i, is_wide, converted(op, warp.get(op.a, i, op.bytes == 8)));
+  }
+}
+
+/// Two values, or a pair of another format, into a pair: the first operand is the upper one.
+void convert_pair(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const PtxType to = op.type, from = op.from_type;
+  const int out_bits = bits_of(op.type) / 2, in_bits = bits_of(op.from_type) / 2;
+  for (const int i : Lanes(lanes)) {
+    const std::uint32_t first = warp.in(op.a)[i];
+    const std::uint32_t high = op.b != kNoSlot ? first : first >> in_bits;
+    const std::uint32_t low = op.b != kNoSlot ? warp.in(op.b)[i] : first & ((1u << in_bits) - 1);
+    warp.at(op.out)[i] =
+        static_cast<std::uint32_t>(encode(to, decode(from, high), op.modifiers) << out_bits |
+                                   encode(to, decode(from, low), op.modifiers));
+  }
+}
+
+/// What most kernels convert, in loops; null: other types.
+Handler fast(PtxType to, PtxType from) {
+  using P = PtxType;
+  static const std::map<std::pair<PtxType, PtxType>, Handler> kHandlers{
+      {{P::s64, P::s32}, cast<std::int64_t, std::int32_t>},
+      {{P::u64, P::u32}, cast<std::uint64_t, std::uint32_t>},
+      {{P::u32, P::u64}, cast<std::uint32_t, std::uint64_t>},
+      {{P::f32, P::s32}, cast<float, std::int32_t>},
+      {{P::f64, P::f32}, cast<double, float>}};
+  const auto found = kHandlers.find({to, from});
+  return found == kHandlers.end() ? nullptr : found->second;
+}
+
+void decode_conversion(Form& form) {
+  form.allow({"rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi", "ftz", "sat", "satfinite",
+              "relu"});
+  if (form.types.size() != 2) throw UnknownForm();
+  Op& op = form.op;
+  op.type = form.types[0];
+  op.from_type = form.types[1];
+  if (form.has("rni") || form.has("rzi") || form.has("rmi") || form.has("rpi")) {
+    op.mode |= kIntegral;
+  }
+  if (is_pair(op.type)) {
+    op.out = form.out(0, op.type);
+    op.a = form.in(1, op.from_type);
+    if (!is_pair(op.from_type)) {
+      if (op.from_type != PtxType::f32) throw UnknownForm();
+      op.b = form.in(2, op.from_type);
+    }
+    op.run = convert_pair;
+    return;
+  }
+  if (is_pair(op.from_type)) throw UnknownForm();
+  // Registers may be wider than their types.
+  const bool wide_in = form.bits(form.operand(1)) == 64 || bits_of(op.from_type) == 64;
+  const bool wide_out = form.bits(form.operand(0)) == 64;
+  op.a = form.in(1, wide_in ? PtxType::b64 : PtxType::b32);
+  op.out = form.out(0, wide_out ? PtxType::b64 : PtxType::b32);
+  op.bytes = wide_in ? 8 : 4;
+  const bool is_plain = op.modifiers == Modifiers() && op.mode == 0 &&
+                        wide_in == (bits_of(op.from_type) == 64) &&
+                        wide_out == (bits_of(op.type) == 64);
+  if (is_plain) op.run = fast(op.type, op.from_type);
+  if (wide_out) op.mode |= kWideOut;
+  if (op.run == nullptr) op.run = convert;
+}
+
+}  // namespace
+
+std::vector<Rule> conversion_rules() { return {{"cvt *", decode_conversion}}; }
 
 }  // namespace assay::emulator

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <limits>
 
-#include "emulator/lane_loops.h"
+#include "emulator/ops.h"
 
 // Arithmetic of floats, to the bit where PTX says so. What kernels do most (f32 rounded to nearest)
 // has loops of its own; the rest is computed in double, lane by lane, and rounded once.

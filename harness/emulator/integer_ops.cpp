@@ -2,7 +2,7 @@
 #include <bit>
 #include <string>
 
-#include "emulator/lane_loops.h"
+#include "emulator/ops.h"
 
 // Arithmetic of integers and bits: a table of forms, each with its operation on one lane.
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "emulator/atomics.h"
+#include "emulator/ops.h"
 #include "emulator/tensor_map.h"
 #include "h200/inputs.h"
 

@@ -1,5 +1,5 @@
 #include "emulator/tensor_map.h"
-#include "emulator/atomics.h"
+#include "emulator/ops.h"
 
 #include <gtest/gtest.h>
 

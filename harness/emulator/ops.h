@@ -1,0 +1,222 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "emulator/decode.h"
+#include "emulator/warp.h"
+
+// What instructions have in common: loops over lanes, where addresses lead, and work that goes on
+// beside the warps. When a piece of such work is carried out is drawn: at once, at any moment, or
+// only when somebody waits for it.
+
+namespace assay::emulator {
+
+// Handlers out of functors: F is a type whose call is the operation on one lane.
+
+template <class F, class R, class... A>
+void lane_loop(std::uint32_t lanes, Stored<R>* out, const Stored<A>*... in) {
+  each_lane(lanes,
+            [=](int i) { out[i] = to_stored<R>(static_cast<R>(F()(from_stored<A>(in[i])...))); });
+}
+template <class F, class R, class... A>
+void lanewise(Warp& warp, const Op& op, std::uint32_t lanes) {
+  auto next = [slot = std::array{op.a, op.b, op.c, op.d}, i = std::size_t{0}]() mutable {
+    return slot[i++];
+  };
+  // In braces operands are evaluated in their order.
+  std::apply(lane_loop<F, R, A...>,
+             std::tuple{lanes, lanes_out<R>(warp, op.out), lanes_in<A>(warp, next())...});
+}
+
+/// f of a value of the C++ type that a type of integers or bits is.
+template <class F>
+auto for_integer(PtxType type, F f) {
+  if (is_float(type)) throw UnknownForm();
+  const bool has_sign = is_signed(type);
+  switch (bits_of(type)) {
+    case 16:
+      return has_sign ? f(std::int16_t()) : f(std::uint16_t());
+    case 32:
+      return has_sign ? f(std::int32_t()) : f(std::uint32_t());
+    case 64:
+      return has_sign ? f(std::int64_t()) : f(std::uint64_t());
+    default:
+      throw UnknownForm();
+  }
+}
+
+// Where an address leads. Accesses that lead nowhere are findings; reads give 0, writes vanish.
+
+/// How an address is accessed, for the words of a finding.
+/// `sync`: an mbarrier or a strong load, which do not race with their like.
+enum class Access : std::uint8_t { read, write, update, sync };
+
+/// The bytes behind an address, or null after a finding.
+std::byte* resolve(Warp& warp, Window window, int lane, std::uint64_t address, std::uint32_t bytes,
+                   Access access, std::uint32_t align);
+
+/// The address of an operand [x + n] in a lane.
+inline std::uint64_t address_of(const Warp& warp, const Address& at, int lane) {
+  return warp.get(at.slot, lane, !at.is_narrow) + static_cast<std::uint64_t>(at.offset);
+}
+
+/// A strong access or an atomic: it may order what warps of a cluster do.
+void order_strong(Warp& warp, std::uint64_t address, bool releases, bool acquires);
+
+/// An offset in shared memory, of the block of a rank.
+inline std::uint32_t in_block(std::uint64_t address, std::uint32_t rank) {
+  return (static_cast<std::uint32_t>(address) & kOffsetMask) | rank << kRankShift;
+}
+/// An address of the block's own shared memory, in the cluster's window.
+inline std::uint32_t own_address(const Warp& warp, std::uint64_t address) {
+  return in_block(address, warp.block->rank);
+}
+
+/// The address in the cluster's window of an operand that is shared::cta or shared::cluster.
+inline std::uint32_t cluster_address(const Warp& warp, const Op& op, int lane) {
+  const std::uint64_t address = address_of(warp, op.at, lane);
+  return op.at.window == Window::shared ? own_address(warp, address)
+                                        : static_cast<std::uint32_t>(address);
+}
+
+/// What atom, red and cp.reduce do to a place.
+enum class AtomicOperation : std::uint32_t {
+  add,
+  min,
+  max,
+  inc,
+  dec,
+  bit_and,
+  bit_or,
+  bit_xor,
+  exch,
+  cas,
+};
+
+/// PTX's word; nothing for another word.
+std::optional<AtomicOperation> parse_atomic(std::string_view word);
+
+/// The one that a part of the opcode names. Refuses a form without one.
+AtomicOperation operation_of(const Form& form);
+
+/// The new value of a place, of the bits that are there and those of the operands.
+std::uint64_t updated(AtomicOperation operation, PtxType type, std::uint64_t old, std::uint64_t b,
+                      std::uint64_t c = 0);
+
+/// destination = destination op source, for each element of a type, atomically. False when there is
+/// no such pair.
+bool reduce_elements(AtomicOperation operation, PtxType type, std::byte* destination,
+                     const std::byte* source, std::size_t bytes);
+
+/// An mbarrier, as it lies in shared memory; programs may not look into it. Bits 0 to 19: arrivals
+/// that are pending; 20 to 39: arrivals of a phase; 40: the phase's parity; 41 to 62: bytes that
+/// are pending, with a sign; 63: it is initialised.
+class Mbarrier {
+ public:
+  Mbarrier() = default;
+  explicit Mbarrier(std::uint32_t count)
+      : bits_(count | std::uint64_t{count} << 20 | std::uint64_t{1} << 63) {}
+  static Mbarrier of(std::uint64_t bits) {
+    Mbarrier barrier;
+    barrier.bits_ = bits;
+    return barrier;
+  }
+
+  std::uint64_t bits() const { return bits_; }
+  bool is_valid() const { return bits_ >> 63 != 0 && count() != 0 && pending() <= count(); }
+  std::uint32_t pending() const { return static_cast<std::uint32_t>(bits_ & 0xfffff); }
+  std::uint32_t count() const { return static_cast<std::uint32_t>(bits_ >> 20 & 0xfffff); }
+  std::uint32_t parity() const { return static_cast<std::uint32_t>(bits_ >> 40 & 1); }
+  std::int32_t pending_bytes() const {
+    return static_cast<std::int32_t>(static_cast<std::int64_t>(bits_ << 1) >> 42);
+  }
+
+  /// Bytes are announced, or (negative) have come.
+  void expect(std::int64_t bytes) {
+    const auto sum = static_cast<std::uint64_t>(pending_bytes() + bytes) & 0x3fffff;
+    bits_ = (bits_ & ~(std::uint64_t{0x3fffff} << 41)) | sum << 41;
+    check_phase();
+  }
+  /// False: nobody was pending.
+  bool arrive(std::uint32_t times) {
+    if (times > pending()) return false;
+    bits_ -= times;
+    check_phase();
+    return true;
+  }
+
+ private:
+  void check_phase() {
+    if (pending() != 0 || pending_bytes() != 0) return;
+    bits_ = (bits_ ^ std::uint64_t{1} << 40) | count();
+  }
+
+  std::uint64_t bits_ = 0;
+};
+
+/// An actor begins something that completes at once, or later.
+void begin_work(Warp& warp, const Actor& actor, std::function<void()> complete);
+
+/// Completes what an actor has begun, up to a number.
+void complete_work(Warp& warp, std::uint32_t actor, std::uint32_t number);
+
+/// Copies of the warp that it waits for by groups: cp.async (0) or bulk stores (1).
+Actor own_actor(Warp& warp, std::size_t which);
+/// Copies that signal an mbarrier.
+Actor signal_actor(Warp& warp, std::uint32_t mbarrier);
+
+/// The mbarrier at an address; null after a finding: there is none.
+Mbarrier* mbarrier_at(Warp& warp, Window window, int lane, std::uint64_t address,
+                      std::string_view verb = "uses");
+
+/// An mbarrier at an address of the cluster's window gets bytes from an actor.
+void signal_mbarrier(Warp& warp, int lane, std::uint32_t address, std::int32_t bytes);
+
+/// Work goes on for a warp that does something else by now: findings name where it began.
+class AsBegun {
+ public:
+  AsBegun(Warp& warp, const Op* op, const Actor& actor)
+      : warp_(warp), op_(std::exchange(warp.op, op)), actor_(std::exchange(warp.actor, &actor)) {}
+  ~AsBegun() {
+    warp_.op = op_;
+    warp_.actor = actor_;
+  }
+  AsBegun(const AsBegun&) = delete;
+  AsBegun& operator=(const AsBegun&) = delete;
+
+ private:
+  Warp& warp_;
+  const Op* op_;
+  const Actor* actor_;
+};
+
+template <int kWhich>
+void commit_copies(Warp& warp, const Op&, std::uint32_t) {
+  warp.copy_groups[kWhich].push_back(warp.num_copies[kWhich]);
+}
+
+constexpr std::uint32_t kUncommitted = ~0u;
+
+/// All but the last op.mode groups complete, or also what is not committed. Groups are counted by
+/// warp: lanes that commit apart complete more than they asked for.
+template <int kWhich>
+void wait_for_copies(Warp& warp, const Op& op, std::uint32_t) {
+  const std::uint32_t actor = kWhich == 0 ? copies_of(warp) : bulk_stores_of(warp);
+  const std::vector<std::uint32_t>& groups = warp.copy_groups[kWhich];
+  std::uint32_t last = warp.num_copies[kWhich];
+  if (op.mode != kUncommitted) {
+    if (groups.size() <= op.mode) return;
+    last = groups[groups.size() - 1 - op.mode];
+  }
+  complete_work(warp, actor, last);
+  order_work(warp, actor, last);
+}
+
+}  // namespace assay::emulator
