@@ -116,8 +116,7 @@ void set_mbarrier(Warp& warp, const Op& op, std::uint32_t lanes) {
       warp.report(FindingKind::misuse, fmt::format("an mbarrier of {} arrivals", count), lane);
       continue;
     }
-    const std::uint64_t address = address_of(warp, op.at, lane);
-    std::byte* const at = resolve(warp, op.at.window, lane, address, 8, Access::write, 8);
+    std::byte* const at = resolve(warp, op.at, lane, 8, Access::write);
     if (at != nullptr) {
       *reinterpret_cast<Mbarrier*>(at) = op.a == kNoSlot ? Mbarrier() : Mbarrier(count);
     }

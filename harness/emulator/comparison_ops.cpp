@@ -135,18 +135,6 @@ void decode_comparison(Form& form) {
   op.run = comparison(type);
 }
 
-}  // namespace
-
-std::vector<Rule> comparison_rules() {
-  return {{"setp|set *", decode_comparison},
-          {"selp", "tttp", select<std::uint32_t>, 0, select<std::uint64_t>},
-          {"slct *", decode_by_sign},
-          {"testp finite|infinite|number|notanumber|normal|subnormal", "pt", test<float>, 0,
-           test<double>}};
-}
-
-namespace {
-
 template <class R, class A>
 void cast(Warp& warp, const Op& op, std::uint32_t lanes) {
   struct Cast {
@@ -264,6 +252,13 @@ void decode_conversion(Form& form) {
 
 }  // namespace
 
-std::vector<Rule> conversion_rules() { return {{"cvt *", decode_conversion}}; }
+std::vector<Rule> comparison_rules() {
+  return {{"setp|set *", decode_comparison},
+          {"selp", "tttp", select<std::uint32_t>, 0, select<std::uint64_t>},
+          {"slct *", decode_by_sign},
+          {"testp finite|infinite|number|notanumber|normal|subnormal", "pt", test<float>, 0,
+           test<double>},
+          {"cvt *", decode_conversion}};
+}
 
 }  // namespace assay::emulator

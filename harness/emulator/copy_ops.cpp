@@ -141,42 +141,9 @@ void decode_small_copy(Form& form) {
   op.run = copy_small;
 }
 
-}  // namespace
-
-std::vector<Rule> small_copy_rules() {
-  return {{"cp async commit_group", "", commit_copies<0>},
-          {"cp async wait_group", "#", wait_for_copies<0>},
-          {"cp async wait_all", "", wait_for_copies<0>, kUncommitted},
-          {"cp async mbarrier arrive noinc *", "-@", arrive_after_copies, 1},
-          {"cp async mbarrier arrive *", "-@", arrive_after_copies},
-          {"cp async *", decode_small_copy}};
-}
-
-namespace {
-
 // Bulk copies. op.mode: which way. op.at: in shared memory; op.from: the other side, or the map;
 // op.c: bytes; op.barrier; op.bytes: 0, or 1 + the operation of a reduction, op.type its type.
 enum class Way : std::uint32_t { to_shared, to_global, to_cluster };
-
-/// A multicast goes to the same place in each block of op.list[0]'s mask.
-std::vector<std::uint32_t> targets_of(const Warp& warp, const Op& op, int lane,
-                                      std::uint32_t address) {
-  if (op.list.empty()) return {address};
-  std::vector<std::uint32_t> targets;
-  const std::uint32_t mask = warp.in(op.list[0])[lane] & 0xffff;
-  for (std::uint32_t rank = 0; rank < 16; ++rank) {
-    if ((mask >> rank & 1) != 0) targets.push_back(in_block(address, rank));
-  }
-  return targets;
-}
-
-/// The mbarrier that a copy to `target` signals: a multicast signals one in each block that it
-/// writes to.
-std::uint32_t signalled_barrier(const Warp& warp, const Op& op, std::uint32_t barrier,
-                                std::uint32_t target) {
-  if (!op.list.empty()) return in_block(barrier, target >> kRankShift);
-  return op.at.window == Window::shared ? own_address(warp, barrier) : barrier;
-}
 
 /// A bulk copy that has begun: of a line of bytes, or of a box of a tensor.
 struct BulkCopy {
@@ -297,11 +264,16 @@ void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
       continue;
     }
     const auto barrier = static_cast<std::uint32_t>(address_of(warp, op.barrier, lane));
-    const std::uint32_t first =
-        op.at.window == Window::shared ? own_address(warp, copy.shared) : copy.shared;
-    for (const std::uint32_t target : targets_of(warp, op, copy.lane, first)) {
-      copy.shared = target;
-      copy.signalled = signalled_barrier(warp, op, barrier, target);
+    const std::uint32_t place = copy.shared;
+    // A multicast goes to the same place in each block of op.list[0]'s mask, and signals there.
+    const std::uint32_t ranks = op.list.empty() ? 1 : warp.in(op.list[0])[lane] & 0xffff;
+    for (const int rank : Lanes(ranks)) {
+      const auto target = [&](std::uint32_t address) {
+        if (!op.list.empty()) return in_block(address, static_cast<std::uint32_t>(rank));
+        return op.at.window == Window::shared ? own_address(warp, address) : address;
+      };
+      copy.shared = target(place);
+      copy.signalled = target(barrier);
       copy.actor = signal_actor(warp, copy.signalled);
       begin_work(warp, copy.actor, [&warp, copy] { carry_out(warp, copy); });
     }
@@ -410,7 +382,13 @@ std::vector<Rule> copy_rules() {
           {"cp async bulk commit_group", "", commit_copies<1>},
           {"cp async bulk wait_group *", "#", wait_for_copies<1>},
           {"cp async bulk prefetch *", "", do_nothing},
-          {"cp async bulk *", decode_bulk_copy}};
+          {"cp async bulk *", decode_bulk_copy},
+          {"cp async commit_group", "", commit_copies<0>},
+          {"cp async wait_group", "#", wait_for_copies<0>},
+          {"cp async wait_all", "", wait_for_copies<0>, kUncommitted},
+          {"cp async mbarrier arrive noinc *", "-@", arrive_after_copies, 1},
+          {"cp async mbarrier arrive *", "-@", arrive_after_copies},
+          {"cp async *", decode_small_copy}};
 }
 
 }  // namespace assay::emulator

@@ -101,16 +101,11 @@ class Form {
 void decode_arithmetic(Form& form);  // add ... prmt, fma ... tanh
 void decode_float(Form& form);
 std::vector<Rule> comparison_rules();
-std::vector<Rule> conversion_rules();
 std::vector<Rule> move_rules();
 std::vector<Rule> memory_rules();
-std::vector<Rule> atomic_rules();
-std::vector<Rule> lane_rules();
 std::vector<Rule> barrier_rules();
 std::vector<Rule> copy_rules();
-std::vector<Rule> small_copy_rules();
-std::vector<Rule> matrix_rules();
-std::vector<Rule> wgmma_rules();
+std::vector<Rule> tensor_rules();
 
 /// Of mma and wgmma: sets op.type, from, mode and bytes to what product_of() needs.
 void decode_product(Form& form);

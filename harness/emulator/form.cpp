@@ -190,8 +190,7 @@ void Form::decode() {
   static const std::multimap<std::string_view, Rule> kRules = [] {
     std::multimap<std::string_view, Rule> by_name;
     for (const auto rules :
-         {comparison_rules, conversion_rules, move_rules, copy_rules, small_copy_rules,
-          memory_rules, atomic_rules, lane_rules, barrier_rules, matrix_rules, wgmma_rules}) {
+         {comparison_rules, move_rules, copy_rules, memory_rules, barrier_rules, tensor_rules}) {
       for (const Rule& rule : rules()) {
         for (const auto name : split(split(rule.parts, ' ').front(), '|')) {
           by_name.emplace(name, rule);

@@ -220,87 +220,88 @@ struct IntegerForm {
   Handler (*handler)(PtxType);
 };
 
-struct Letters {
-  char text[6] = {};
-  std::size_t count = 0;
-  template <std::size_t kSize>
-  consteval Letters(const char (&letters)[kSize])
-      : count(kSize - 1) {  // NOLINT(google-explicit-constructor)
-    std::copy_n(letters, kSize, text);
-  }
-};
 template <char kLetter, class T>
 using Operand = std::conditional_t<kLetter == 'u', U,
                                    std::conditional_t<kLetter == 'w' && sizeof(T) < 8, Wide<T>, T>>;
 
 /// An operation F on one lane.
-template <Letters kLetters, class F>
+template <char... kLetters, class F>
 IntegerForm of(F) {
-  static constexpr Letters kText = kLetters;
-  return {{kText.text, kText.count}, [](PtxType type) {
-            return for_integer(type, []<class T>(T) -> Handler {
-              return []<std::size_t... kIndex>(std::index_sequence<kIndex...>)->Handler {
-                return lanewise<F, Operand<kLetters.text[kIndex], T>...>;
-              }
-              (std::make_index_sequence<kLetters.count>());
-            });
+  static constexpr char kText[] = {kLetters...};
+  return {{kText, sizeof kText}, [](PtxType type) {
+            return for_integer(
+                type, []<class T>(T) -> Handler { return lanewise<F, Operand<kLetters, T>...>; });
           }};
+}
+template <class F>
+IntegerForm unary(F f) {
+  return of<'t', 't'>(f);
+}
+template <class F>
+IntegerForm binary(F f) {
+  return of<'t', 't', 't'>(f);
+}
+template <class F>
+IntegerForm ternary(F f) {
+  return of<'t', 't', 't', 't'>(f);
 }
 
 const IntegerForm* find_integer_form(const std::string& name) {
   static const std::map<std::string, IntegerForm, std::less<>> kForms{
-      {"add", of<"ttt">([](auto a, auto b) { return extended(a) + extended(b); })},
-      {"sub", of<"ttt">([](auto a, auto b) { return extended(a) - extended(b); })},
-      {"add.sat.s32", of<"ttt">([](auto a, auto b) { return saturated(a, b, 1); })},
-      {"sub.sat.s32", of<"ttt">([](auto a, auto b) { return saturated(a, b, -1); })},
-      {"mul.lo", of<"ttt">([](auto a, auto b) { return extended(a) * extended(b); })},
-      {"mul.hi", of<"ttt">([](auto a, auto b) { return high_product(a, b); })},
-      {"mul.wide", of<"wtt">([](auto a, auto b) { return product(a, b); })},
+      {"add", binary([](auto a, auto b) { return extended(a) + extended(b); })},
+      {"sub", binary([](auto a, auto b) { return extended(a) - extended(b); })},
+      {"add.sat.s32", binary([](auto a, auto b) { return saturated(a, b, 1); })},
+      {"sub.sat.s32", binary([](auto a, auto b) { return saturated(a, b, -1); })},
+      {"mul.lo", binary([](auto a, auto b) { return extended(a) * extended(b); })},
+      {"mul.hi", binary([](auto a, auto b) { return high_product(a, b); })},
+      {"mul.wide", of<'w', 't', 't'>([](auto a, auto b) { return product(a, b); })},
       {"mad.lo",
-       of<"tttt">([](auto a, auto b, auto c) { return extended(a) * extended(b) + extended(c); })},
-      {"mad.hi", of<"tttt">([](auto a, auto b, auto c) {
-         return extended(high_product(a, b)) + extended(c);
+       ternary([](auto a, auto b, auto c) { return extended(a) * extended(b) + extended(c); })},
+      {"mad.hi",
+       ternary([](auto a, auto b, auto c) { return extended(high_product(a, b)) + extended(c); })},
+      {"mad.wide", of<'w', 't', 't', 'w'>([](auto a, auto b, auto c) {
+         return extended(product(a, b)) + extended(c);
        })},
-      {"mad.wide",
-       of<"wttw">([](auto a, auto b, auto c) { return extended(product(a, b)) + extended(c); })},
-      {"mul24.lo", of<"ttt">([](auto a, auto b) { return low_24(a) * low_24(b); })},
-      {"mul24.hi", of<"ttt">([](auto a, auto b) { return (low_24(a) * low_24(b)) >> 16; })},
-      {"mad24.lo", of<"tttt">([](auto a, auto b, auto c) {
+      {"mul24.lo", binary([](auto a, auto b) { return low_24(a) * low_24(b); })},
+      {"mul24.hi", binary([](auto a, auto b) { return (low_24(a) * low_24(b)) >> 16; })},
+      {"mad24.lo", ternary([](auto a, auto b, auto c) {
          return extended(low_24(a) * low_24(b)) + extended(c);
        })},
-      {"div", of<"ttt">([](auto a, auto b) { return quotient(a, b); })},
-      {"rem", of<"ttt">([](auto a, auto b) { return remainder(a, b); })},
-      {"min", of<"ttt">([](auto a, auto b) { return std::min(a, b); })},
-      {"max", of<"ttt">([](auto a, auto b) { return std::max(a, b); })},
-      {"min.relu",
-       of<"ttt">([](auto a, auto b) { return std::max(std::min(a, b), decltype(a){0}); })},
-      {"max.relu",
-       of<"ttt">([](auto a, auto b) { return std::max(std::max(a, b), decltype(a){0}); })},
-      {"abs", of<"tt">([](auto a) { return a < 0 ? 0 - extended(a) : extended(a); })},
-      {"neg", of<"tt">([](auto a) { return 0 - extended(a); })},
-      {"sad", of<"tttt">([](auto a, auto b, auto c) {
+      {"div", binary([](auto a, auto b) { return quotient(a, b); })},
+      {"rem", binary([](auto a, auto b) { return remainder(a, b); })},
+      {"min", binary([](auto a, auto b) { return std::min(a, b); })},
+      {"max", binary([](auto a, auto b) { return std::max(a, b); })},
+      {"min.relu", binary([](auto a, auto b) { return std::max(std::min(a, b), decltype(a){0}); })},
+      {"max.relu", binary([](auto a, auto b) { return std::max(std::max(a, b), decltype(a){0}); })},
+      {"abs", unary([](auto a) { return a < 0 ? 0 - extended(a) : extended(a); })},
+      {"neg", unary([](auto a) { return 0 - extended(a); })},
+      {"sad", ternary([](auto a, auto b, auto c) {
          return extended(c) + (a < b ? extended(b) - extended(a) : extended(a) - extended(b));
        })},
-      {"and", of<"ttt">([](auto a, auto b) { return a & b; })},
-      {"or", of<"ttt">([](auto a, auto b) { return a | b; })},
-      {"xor", of<"ttt">([](auto a, auto b) { return a ^ b; })},
-      {"not", of<"tt">([](auto a) { return ~a; })},
-      {"cnot", of<"tt">([](auto a) { return a == 0 ? 1 : 0; })},
-      {"brev", of<"tt">([](auto a) { return reversed(a); })},
-      {"shl", of<"ttu">([](auto a, U by) { return shifted_left(a, by); })},
-      {"shr", of<"ttu">([](auto a, U by) { return shifted_right(a, by); })},
-      {"shf.l.wrap", of<"uuuu">([](U a, U b, U by) { return funnel(a, b, by & 31, true); })},
-      {"shf.l.clamp",
-       of<"uuuu">([](U a, U b, U by) { return funnel(a, b, std::min(by, 32u), true); })},
-      {"shf.r.wrap", of<"uuuu">([](U a, U b, U by) { return funnel(a, b, by & 31, false); })},
-      {"shf.r.clamp",
-       of<"uuuu">([](U a, U b, U by) { return funnel(a, b, std::min(by, 32u), false); })},
-      {"popc", of<"ut">([](auto a) { return static_cast<U>(std::popcount(as_unsigned(a))); })},
-      {"clz", of<"ut">([](auto a) { return static_cast<U>(std::countl_zero(as_unsigned(a))); })},
-      {"bfind", of<"ut">([](auto a) { return highest_bit(a, false); })},
-      {"bfind.shiftamt", of<"ut">([](auto a) { return highest_bit(a, true); })},
-      {"bfe", of<"ttuu">([](auto a, U begin, U length) { return field_of(a, begin, length); })},
-      {"bfi", of<"tttuu">([](auto a, auto b, U begin, U length) {
+      {"and", binary([](auto a, auto b) { return a & b; })},
+      {"or", binary([](auto a, auto b) { return a | b; })},
+      {"xor", binary([](auto a, auto b) { return a ^ b; })},
+      {"not", unary([](auto a) { return ~a; })},
+      {"cnot", unary([](auto a) { return a == 0 ? 1 : 0; })},
+      {"brev", unary([](auto a) { return reversed(a); })},
+      {"shl", of<'t', 't', 'u'>([](auto a, U by) { return shifted_left(a, by); })},
+      {"shr", of<'t', 't', 'u'>([](auto a, U by) { return shifted_right(a, by); })},
+      {"shf.l.wrap",
+       of<'u', 'u', 'u', 'u'>([](U a, U b, U by) { return funnel(a, b, by & 31, true); })},
+      {"shf.l.clamp", of<'u', 'u', 'u', 'u'>(
+                          [](U a, U b, U by) { return funnel(a, b, std::min(by, 32u), true); })},
+      {"shf.r.wrap",
+       of<'u', 'u', 'u', 'u'>([](U a, U b, U by) { return funnel(a, b, by & 31, false); })},
+      {"shf.r.clamp", of<'u', 'u', 'u', 'u'>(
+                          [](U a, U b, U by) { return funnel(a, b, std::min(by, 32u), false); })},
+      {"popc", of<'u', 't'>([](auto a) { return static_cast<U>(std::popcount(as_unsigned(a))); })},
+      {"clz",
+       of<'u', 't'>([](auto a) { return static_cast<U>(std::countl_zero(as_unsigned(a))); })},
+      {"bfind", of<'u', 't'>([](auto a) { return highest_bit(a, false); })},
+      {"bfind.shiftamt", of<'u', 't'>([](auto a) { return highest_bit(a, true); })},
+      {"bfe", of<'t', 't', 'u', 'u'>(
+                  [](auto a, U begin, U length) { return field_of(a, begin, length); })},
+      {"bfi", of<'t', 't', 't', 'u', 'u'>([](auto a, auto b, U begin, U length) {
          return with_field(a, b, begin, length);
        })},
   };

@@ -151,7 +151,7 @@ void load_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
   const Access access = op.mode != 0 ? Access::sync : Access::read;
   for (const int lane : Lanes(lanes)) {
     const std::uint64_t address = address_of(warp, op.at, lane);
-    const std::byte* from = resolve(warp, op.at.window, lane, address, bytes, access, bytes);
+    const std::byte* from = resolve(warp, op.at, lane, bytes, access);
     if (op.mode != 0) order_strong(warp, address, false, true);
     for (const std::int32_t slot : op.list) {
       std::int64_t value = 0;
@@ -173,7 +173,7 @@ void store_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
   warp.progress();
   for (const int lane : Lanes(lanes)) {
     const std::uint64_t address = address_of(warp, op.at, lane);
-    std::byte* to = resolve(warp, op.at.window, lane, address, bytes, access, bytes);
+    std::byte* to = resolve(warp, op.at, lane, bytes, access);
     if (to == nullptr) continue;
     if (op.mode != 0) order_strong(warp, address, op.mode == 2, false);
     for (const std::int32_t slot : op.list) {
@@ -214,12 +214,6 @@ void decode_load_store(Form& form) {
   op.target = is_signed(type) ? 64 - bits_of(type) : 0;
   op.run = (is_load ? kLoads : kStores)[std::countr_zero(bytes)];
 }
-
-}  // namespace
-
-std::vector<Rule> memory_rules() { return {{"ld|ldu|st *", decode_load_store}}; }
-
-namespace {
 
 /// By AtomicOperation.
 template <class T, class Bits = std::make_unsigned_t<T>>
@@ -276,7 +270,7 @@ void update_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
   const bool is_wide = size == 8;
   for (const int lane : Lanes(lanes)) {
     const std::uint64_t address = address_of(warp, op.at, lane);
-    std::byte* const at = resolve(warp, op.at.window, lane, address, bytes, Access::update, bytes);
+    std::byte* const at = resolve(warp, op.at, lane, bytes, Access::update);
     order_strong(warp, address, op.releases, true);
     order_strong(warp, address, op.releases, false);
     for (std::size_t i = 0; i < op.list.size(); ++i) {
@@ -364,6 +358,8 @@ void decode_atomic(Form& form) {
 
 }  // namespace
 
-std::vector<Rule> atomic_rules() { return {{"atom|red *", decode_atomic}}; }
+std::vector<Rule> memory_rules() {
+  return {{"ld|ldu|st *", decode_load_store}, {"atom|red *", decode_atomic}};
+}
 
 }  // namespace assay::emulator

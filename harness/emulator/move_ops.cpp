@@ -155,27 +155,6 @@ void fence_all(Warp& warp, const Op&, std::uint32_t) {
   order_lanes(warp);
 }
 
-}  // namespace
-
-std::vector<Rule> move_rules() {
-  using U = std::uint32_t;
-  using U64 = std::uint64_t;
-  return {{"mov *", decode_mov},
-          {"cvta *", decode_cvta},
-          {"isspacep *", "px", is_in_window},
-          {"mapa", "ttu", lanewise<Mapped, U, U, U>, 0, lanewise<Mapped, U64, U64, U>},
-          {"getctarank", "ut", lanewise<RankOf, U, U>, 0, lanewise<RankOf, U, U64>},
-          {"fence proxy async|async::global|async::shared::cta *", "",
-           [](Warp& warp, const Op&, std::uint32_t) { fence_async(warp); }},
-          {"fence proxy *", "", do_nothing},
-          {"fence|membar *", "", fence_all},
-          {"prefetch|prefetchu|griddepcontrol|setmaxnreg|nanosleep|applypriority|discard|"
-           "createpolicy|pmevent *",
-           "", do_nothing}};
-}
-
-namespace {
-
 enum class Shuffle : std::uint32_t { up, down, butterfly, index };
 
 void shuffle(Warp& warp, const Op& op, std::uint32_t lanes) {
@@ -266,8 +245,22 @@ std::array<int, 32> shuffle_sources(const Warp& warp, const Op& op, std::uint32_
   return sources;
 }
 
-std::vector<Rule> lane_rules() {
-  return {{"activemask", "u", active_mask},
+std::vector<Rule> move_rules() {
+  using U = std::uint32_t;
+  using U64 = std::uint64_t;
+  return {{"mov *", decode_mov},
+          {"cvta *", decode_cvta},
+          {"isspacep *", "px", is_in_window},
+          {"mapa", "ttu", lanewise<Mapped, U, U, U>, 0, lanewise<Mapped, U64, U64, U>},
+          {"getctarank", "ut", lanewise<RankOf, U, U>, 0, lanewise<RankOf, U, U64>},
+          {"fence proxy async|async::global|async::shared::cta *", "",
+           [](Warp& warp, const Op&, std::uint32_t) { fence_async(warp); }},
+          {"fence proxy *", "", do_nothing},
+          {"fence|membar *", "", fence_all},
+          {"prefetch|prefetchu|griddepcontrol|setmaxnreg|nanosleep|applypriority|discard|"
+           "createpolicy|pmevent *",
+           "", do_nothing},
+          {"activemask", "u", active_mask},
           {"elect sync", "um", elect},
           {"shfl sync up|down|bfly|idx", "uuuum", shuffle},
           {"vote sync all|any|uni", "ppm", vote},

@@ -67,6 +67,12 @@ inline std::uint64_t address_of(const Warp& warp, const Address& at, int lane) {
   return warp.get(at.slot, lane, !at.is_narrow) + static_cast<std::uint64_t>(at.offset);
 }
 
+/// Likewise of an operand [x + n], which is aligned to its size.
+inline std::byte* resolve(Warp& warp, const Address& at, int lane, std::uint32_t bytes,
+                          Access access) {
+  return resolve(warp, at.window, lane, address_of(warp, at, lane), bytes, access, bytes);
+}
+
 /// A strong access or an atomic: it may order what warps of a cluster do.
 void order_strong(Warp& warp, std::uint64_t address, bool releases, bool acquires);
 

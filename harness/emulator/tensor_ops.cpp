@@ -32,7 +32,7 @@ bool check_whole(Warp& warp, std::uint32_t lanes) {
 
 std::byte* row_of(Warp& warp, const Op& op, std::size_t row, Access access) {
   const int lane = static_cast<int>(row);
-  return resolve(warp, op.at.window, lane, address_of(warp, op.at, lane), 16, access, 16);
+  return resolve(warp, op.at, lane, 16, access);
 }
 
 void load_matrices(Warp& warp, const Op& op, std::uint32_t lanes) {
@@ -140,16 +140,6 @@ void decode_matrices(Form& form) {
   if (op.list.size() != (form.has("x1") ? 1u : form.has("x2") ? 2u : 4u)) throw UnknownForm();
   op.run = is_load ? load_matrices : store_matrices;
 }
-
-}  // namespace
-
-std::vector<Rule> matrix_rules() {
-  return {{"mma *", decode_mma},
-          {"movmatrix sync aligned m8n8 trans", "uu&", transpose},
-          {"ldmatrix|stmatrix *", decode_matrices}};
-}
-
-namespace {
 
 // wgmma.mma_async: op.list is d; op.more: a's registers, or none; op.a: a's descriptor; op.b: b's;
 // op.c: the predicate scale-d, or none, and then bit 0 of op.mask is scale-d; bits 1 to 4 of
@@ -375,8 +365,11 @@ void decode_wgmma(Form& form) {
 
 }  // namespace
 
-std::vector<Rule> wgmma_rules() {
-  return {{"wgmma fence", "&", fence},
+std::vector<Rule> tensor_rules() {
+  return {{"mma *", decode_mma},
+          {"movmatrix sync aligned m8n8 trans", "uu&", transpose},
+          {"ldmatrix|stmatrix *", decode_matrices},
+          {"wgmma fence", "&", fence},
           {"wgmma commit_group", "&", commit},
           {"wgmma wait_group", "#", wait},
           {"wgmma mma_async *", decode_wgmma}};
