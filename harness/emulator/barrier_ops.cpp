@@ -58,7 +58,7 @@ bool sync_barrier(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t la
     fragment.waiting = {Waiting::For::barrier, lanes, 0, id, 0, barrier.generation};
     if (op.mode != 0) {
       const std::uint32_t yes = warp.predicate(op.c) & lanes;
-      barrier.reduced[0] += static_cast<std::uint32_t>(std::popcount(yes));
+      barrier.reduced[0] += std::popcount(yes);
       if (yes != lanes) barrier.reduced[1] = 0;
       if (yes != 0) barrier.reduced[2] = 1;
     }

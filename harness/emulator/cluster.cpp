@@ -16,8 +16,7 @@ std::uint32_t special_value(const std::string& name, const Warp& warp, std::uint
   const std::uint32_t thread = warp.first_thread() + lane;
   const std::size_t dot = name.find('.');
   const std::string_view base = std::string_view(name).substr(0, dot);
-  const std::size_t axis =
-      dot == std::string::npos ? 0 : static_cast<std::size_t>(name[dot + 1] - 'x');
+  const std::size_t axis = dot == std::string::npos ? 0 : name[dot + 1] - 'x';
   if (axis > 2) return 0;
   const auto cluster_size = static_cast<std::uint32_t>(volume(shape.cluster));
   if (base == "%tid") return place_in(shape.block, thread)[axis];
@@ -57,7 +56,7 @@ void set_specials(Warp& warp, const Program& program) {
       const std::uint32_t bits = value.name.empty()
                                      ? (warp.block->rank << kRankShift) + value.offset
                                      : special_value(value.name, warp, lane);
-      warp.put(value.slot, static_cast<int>(lane), value.is_wide, bits);
+      warp.put(value.slot, lane, value.is_wide, bits);
     }
   }
 }
@@ -166,8 +165,7 @@ bool ClusterState::run_round() {
   } else if (!live.empty() && round - last_progress > kDeadRounds) {
     const Warp& warp = *live.front();
     launch.report(FindingKind::deadlock, waiting_text(),
-                  &launch.program.ops[static_cast<std::size_t>(warp.fragments.front().pc)],
-                  warp.block, warp.first_thread());
+                  &launch.program.ops[warp.fragments.front().pc], warp.block, warp.first_thread());
   }
   if (!live.empty()) return true;
   complete([](const PendingWork&) { return true; });
@@ -204,7 +202,7 @@ std::string ClusterState::waiting_text() const {
   for (const Warp* const warp : warps) {
     for (const Fragment& fragment : warp->fragments) {
       if (++shown > 12) continue;
-      const Op& op = launch.program.ops[static_cast<std::size_t>(fragment.pc)];
+      const Op& op = launch.program.ops[fragment.pc];
       const Waiting& waiting = fragment.waiting;
       text += fmt::format("{}block {} warp {}{}", text.empty() ? "" : "; ", warp->block->rank,
                           warp->index, line_text(op));

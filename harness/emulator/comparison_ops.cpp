@@ -167,8 +167,7 @@ std::uint64_t converted(const Op& op, std::uint64_t bits) {
     const bool is_below_zero = is_signed(from) && static_cast<std::int64_t>(value) < 0;
     if (!is_below_zero) return std::min(value, top);
     if (!is_signed(to)) return 0;
-    return static_cast<std::uint64_t>(
-        std::max(static_cast<std::int64_t>(value), -static_cast<std::int64_t>(top) - 1));
+    return std::max(static_cast<std::int64_t>(value), -static_cast<std::int64_t>(top) - 1);
   }
   const Modifiers& how = op.modifiers;
   if (!is_float(from)) {

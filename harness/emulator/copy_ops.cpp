@@ -200,7 +200,7 @@ void carry_out(Warp& warp, const BulkCopy& copy) {
   }
   if (loads) {
     const std::uint32_t bytes = copy.map ? copy.map->box_bytes() : copy.bytes;
-    signal_mbarrier(warp, copy.lane, copy.signalled, static_cast<std::int32_t>(bytes));
+    signal_mbarrier(warp, copy.lane, copy.signalled, bytes);
   }
 }
 
@@ -233,13 +233,13 @@ bool take_box(Warp& warp, BulkCopy& copy) {
   };
   copy.map = decode_tensor_map(bytes);
   if (!copy.map) return refuse(FindingKind::misuse, "a tensor copy by what is no tensor map");
-  if (static_cast<std::size_t>(copy.map->rank) != op.more.size()) {
+  if (copy.map->rank != op.more.size()) {
     return refuse(FindingKind::misuse,
                   fmt::format("a tensor copy with {} coordinates by a map of {} dimensions",
                               op.more.size(), copy.map->rank));
   }
   for (const std::int32_t slot : op.more) {
-    copy.coordinates.push_back(static_cast<std::int32_t>(warp.in(slot)[copy.lane]));
+    copy.coordinates.push_back(warp.in(slot)[copy.lane]);
   }
   const std::string_view mistake = copy_mistake(*copy.map, copy.coordinates, copy.shared,
                                                 static_cast<Way>(op.mode) == Way::to_shared);
@@ -269,7 +269,7 @@ void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
     const std::uint32_t ranks = op.list.empty() ? 1 : warp.in(op.list[0])[lane] & 0xffff;
     for (const int rank : Lanes(ranks)) {
       const auto target = [&](std::uint32_t address) {
-        if (!op.list.empty()) return in_block(address, static_cast<std::uint32_t>(rank));
+        if (!op.list.empty()) return in_block(address, rank);
         return op.at.window == Window::shared ? own_address(warp, address) : address;
       };
       copy.shared = target(place);
@@ -298,7 +298,7 @@ void store_async(Warp& warp, const Op& op, std::uint32_t lanes) {
       std::byte* const place =
           resolve(warp, Window::cluster, lane, to, bytes, Access::write, bytes);
       if (place != nullptr) std::memcpy(place, values.data(), bytes);
-      signal_mbarrier(warp, lane, barrier, static_cast<std::int32_t>(bytes));
+      signal_mbarrier(warp, lane, barrier, bytes);
     });
   }
 }
@@ -307,7 +307,7 @@ void decode_async_store(Form& form) {
   Op& op = form.op;
   op.at = form.address(form.operand(0));
   const PtxType type = form.type();
-  op.bytes = static_cast<std::uint32_t>(bits_of(type)) / 8;
+  op.bytes = bytes_of(type);
   if (op.bytes < 4) throw UnknownForm();
   op.list = form.in_each(1, type);
   if (op.list.size() > 4) throw UnknownForm();

@@ -98,7 +98,7 @@ class KernelDecoder {
 
   Place place(const Frame& frame, const PtxOperand& operand) {
     if (operand.kind == Kind::variable) {
-      return frame.variables[static_cast<std::size_t>(operand.index)];
+      return frame.variables[operand.index];
     }
     for (const PtxVariable& variable : module_.variables) {
       if (variable.name == operand.name && variable.space == PtxSpace::shared) {
@@ -176,7 +176,7 @@ class KernelDecoder {
 
 int Form::bits(const PtxOperand& operand_of) const {
   if (operand_of.kind != Kind::reg) return 0;
-  return frame_.function.registers[static_cast<std::size_t>(operand_of.index)].bits;
+  return frame_.function.registers[operand_of.index].bits;
 }
 
 std::int32_t Form::out(const PtxOperand& operand_of, PtxType type_of) {
@@ -196,9 +196,9 @@ std::int32_t Form::in(const PtxOperand& operand_of, PtxType type_of) {
       return operand_of.is_negated ? ~op.reads.back() : op.reads.back();
     case Kind::integer:
       if (type_of == PtxType::f32 || type_of == PtxType::f64) throw UnknownForm();
-      return decoder_.constant(static_cast<std::uint64_t>(operand_of.value), is_wide);
+      return decoder_.constant(operand_of.value, is_wide);
     case Kind::real: {
-      std::uint64_t value = static_cast<std::uint64_t>(operand_of.value);
+      std::uint64_t value = operand_of.value;
       if (!operand_of.is_single && !is_wide) {
         value = std::bit_cast<std::uint32_t>(
             static_cast<float>(std::bit_cast<double>(operand_of.value)));
@@ -213,7 +213,7 @@ std::int32_t Form::in(const PtxOperand& operand_of, PtxType type_of) {
     case Kind::variable:
     case Kind::name: {
       const Place where = decoder_.place(frame_, operand_of);
-      const std::uint64_t at = where.at + static_cast<std::uint64_t>(operand_of.value);
+      const std::uint64_t at = where.at + operand_of.value;
       if (where.window == Window::shared) return decoder_.special("", at, is_wide);
       return decoder_.constant(at, is_wide);
     }
@@ -244,7 +244,7 @@ std::int32_t Form::slot_of(const PtxOperand& operand_of, PtxType type_of) const 
                     : have >= 64           ? have == want
                                            : want < 64;
   if (!fits) throw UnknownForm();
-  return frame_.registers[static_cast<std::size_t>(operand_of.index)];
+  return frame_.registers[operand_of.index];
 }
 
 void KernelDecoder::call(const PtxFunction& function, const std::vector<Place>& bound, int depth) {
@@ -273,7 +273,7 @@ void KernelDecoder::call(const PtxFunction& function, const std::vector<Place>& 
     Op op;
     op.source = &instruction;
     if (instruction.predicate >= 0) {
-      op.guard = frame.registers[static_cast<std::size_t>(instruction.predicate)];
+      op.guard = frame.registers[instruction.predicate];
       op.reads.push_back(op.guard);
       if (instruction.is_inverted) op.guard = ~op.guard;
     }
@@ -325,10 +325,8 @@ void KernelDecoder::call(const PtxFunction& function, const std::vector<Place>& 
   }
   const auto end = static_cast<std::int32_t>(program_.ops.size());
   const auto pc_of = [&](int label) {
-    const int at = function.labels[static_cast<std::size_t>(label)];
-    return at >= 0 && static_cast<std::size_t>(at) < begins.size()
-               ? begins[static_cast<std::size_t>(at)]
-               : end;
+    const int at = function.labels[label];
+    return at >= 0 && static_cast<std::size_t>(at) < begins.size() ? begins[at] : end;
   };
   for (const std::size_t at : jumps) {
     Op& op = program_.ops[at];
@@ -355,7 +353,7 @@ void KernelDecoder::decode_call(Frame& frame, const PtxInstruction& instruction,
   const std::string& name = operands[at].name;
   const auto place_of = [&](const PtxOperand& operand) {
     if (operand.kind != Kind::variable) throw UnknownForm();
-    return frame.variables[static_cast<std::size_t>(operand.index)];
+    return frame.variables[operand.index];
   };
   if (name == "vprintf" || name == "__assertfail") {
     Op op;

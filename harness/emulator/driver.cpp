@@ -94,7 +94,7 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 CUresult cuCtxGetDevice(CUdevice* device) { return give(device, 0); }
 
 CUresult cuDeviceGetName(char* name, int size, CUdevice) {
-  std::strncpy(name, gpu().info().name.c_str(), static_cast<std::size_t>(size));
+  std::strncpy(name, gpu().info().name.c_str(), size);
   return CUDA_SUCCESS;
 }
 
@@ -184,11 +184,11 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
   auto& kernel = object<LoadedKernel>(function);
   switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
-      const std::int64_t static_bytes = static_cast<std::int64_t>(kernel.program->shared_bytes);
+      const std::int64_t static_bytes = kernel.program->shared_bytes;
       if (value < 0 || value + static_bytes > gpu().info().smem_optin_bytes) {
         return CUDA_ERROR_INVALID_VALUE;
       }
-      kernel.most_dynamic_bytes = static_cast<std::size_t>(value);
+      kernel.most_dynamic_bytes = value;
       return gpu().status();
     }
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:

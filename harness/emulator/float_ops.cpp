@@ -89,7 +89,7 @@ __attribute__((target("avx2,fma"))) void fma_lanes(Warp& warp, const Op& op, std
     return;
   }
   for (const int i : Lanes(lanes)) {
-    warp.at(op.out)[i] = std::bit_cast<std::uint32_t>(a[static_cast<std::size_t>(i)]);
+    warp.at(op.out)[i] = std::bit_cast<std::uint32_t>(a[i]);
   }
 }
 Handler fma_handler() {

@@ -93,7 +93,7 @@ Gpu& Gpu::get() {
 
 Gpu::Gpu() : info_(nominal_device("90a")), memory_(kMemoryBytes) {
   info_.name = "emulated " + info_.name;
-  info_.memory_bytes = static_cast<std::int64_t>(memory_.capacity_bytes());
+  info_.memory_bytes = memory_.capacity_bytes();
 }
 
 void Gpu::fail(CUresult status, std::string finding) {
@@ -184,7 +184,7 @@ CUresult Gpu::launch(const CUlaunchConfig& config, LoadedKernel& kernel, void** 
   const bool has_grid = shape.grid[0] > 0 && shape.grid[0] <= 0x7fffffffu && shape.grid[1] > 0 &&
                         shape.grid[1] <= kGridRows && shape.grid[2] > 0 &&
                         shape.grid[2] <= kGridRows;
-  const auto most_bytes = static_cast<std::size_t>(info_.smem_optin_bytes);
+  const std::size_t most_bytes = info_.smem_optin_bytes;
   if (!has_grid || threads == 0 || threads > std::min(kBlockThreads, program.kernel->max_threads) ||
       shape.block[2] > 64 || config.sharedMemBytes > kernel.most_dynamic_bytes ||
       config.sharedMemBytes + program.shared_bytes > most_bytes) {

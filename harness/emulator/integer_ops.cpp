@@ -233,75 +233,63 @@ IntegerForm of(F) {
                 type, []<class T>(T) -> Handler { return lanewise<F, Operand<kLetters, T>...>; });
           }};
 }
-template <class F>
-IntegerForm unary(F f) {
-  return of<'t', 't'>(f);
-}
-template <class F>
-IntegerForm binary(F f) {
-  return of<'t', 't', 't'>(f);
-}
-template <class F>
-IntegerForm ternary(F f) {
-  return of<'t', 't', 't', 't'>(f);
-}
-
 const IntegerForm* find_integer_form(const std::string& name) {
+  constexpr char t = 't', u = 'u', w = 'w';
   static const std::map<std::string, IntegerForm, std::less<>> kForms{
-      {"add", binary([](auto a, auto b) { return extended(a) + extended(b); })},
-      {"sub", binary([](auto a, auto b) { return extended(a) - extended(b); })},
-      {"add.sat.s32", binary([](auto a, auto b) { return saturated(a, b, 1); })},
-      {"sub.sat.s32", binary([](auto a, auto b) { return saturated(a, b, -1); })},
-      {"mul.lo", binary([](auto a, auto b) { return extended(a) * extended(b); })},
-      {"mul.hi", binary([](auto a, auto b) { return high_product(a, b); })},
-      {"mul.wide", of<'w', 't', 't'>([](auto a, auto b) { return product(a, b); })},
-      {"mad.lo",
-       ternary([](auto a, auto b, auto c) { return extended(a) * extended(b) + extended(c); })},
-      {"mad.hi",
-       ternary([](auto a, auto b, auto c) { return extended(high_product(a, b)) + extended(c); })},
-      {"mad.wide", of<'w', 't', 't', 'w'>([](auto a, auto b, auto c) {
+      {"add", of<t, t, t>([](auto a, auto b) { return extended(a) + extended(b); })},
+      {"sub", of<t, t, t>([](auto a, auto b) { return extended(a) - extended(b); })},
+      {"add.sat.s32", of<t, t, t>([](auto a, auto b) { return saturated(a, b, 1); })},
+      {"sub.sat.s32", of<t, t, t>([](auto a, auto b) { return saturated(a, b, -1); })},
+      {"mul.lo", of<t, t, t>([](auto a, auto b) { return extended(a) * extended(b); })},
+      {"mul.hi", of<t, t, t>([](auto a, auto b) { return high_product(a, b); })},
+      {"mul.wide", of<w, t, t>([](auto a, auto b) { return product(a, b); })},
+      {"mad.lo", of<t, t, t, t>([](auto a, auto b, auto c) {
+         return extended(a) * extended(b) + extended(c);
+       })},
+      {"mad.hi", of<t, t, t, t>([](auto a, auto b, auto c) {
+         return extended(high_product(a, b)) + extended(c);
+       })},
+      {"mad.wide", of<w, t, t, w>([](auto a, auto b, auto c) {
          return extended(product(a, b)) + extended(c);
        })},
-      {"mul24.lo", binary([](auto a, auto b) { return low_24(a) * low_24(b); })},
-      {"mul24.hi", binary([](auto a, auto b) { return (low_24(a) * low_24(b)) >> 16; })},
-      {"mad24.lo", ternary([](auto a, auto b, auto c) {
+      {"mul24.lo", of<t, t, t>([](auto a, auto b) { return low_24(a) * low_24(b); })},
+      {"mul24.hi", of<t, t, t>([](auto a, auto b) { return (low_24(a) * low_24(b)) >> 16; })},
+      {"mad24.lo", of<t, t, t, t>([](auto a, auto b, auto c) {
          return extended(low_24(a) * low_24(b)) + extended(c);
        })},
-      {"div", binary([](auto a, auto b) { return quotient(a, b); })},
-      {"rem", binary([](auto a, auto b) { return remainder(a, b); })},
-      {"min", binary([](auto a, auto b) { return std::min(a, b); })},
-      {"max", binary([](auto a, auto b) { return std::max(a, b); })},
-      {"min.relu", binary([](auto a, auto b) { return std::max(std::min(a, b), decltype(a){0}); })},
-      {"max.relu", binary([](auto a, auto b) { return std::max(std::max(a, b), decltype(a){0}); })},
-      {"abs", unary([](auto a) { return a < 0 ? 0 - extended(a) : extended(a); })},
-      {"neg", unary([](auto a) { return 0 - extended(a); })},
-      {"sad", ternary([](auto a, auto b, auto c) {
+      {"div", of<t, t, t>([](auto a, auto b) { return quotient(a, b); })},
+      {"rem", of<t, t, t>([](auto a, auto b) { return remainder(a, b); })},
+      {"min", of<t, t, t>([](auto a, auto b) { return std::min(a, b); })},
+      {"max", of<t, t, t>([](auto a, auto b) { return std::max(a, b); })},
+      {"min.relu",
+       of<t, t, t>([](auto a, auto b) { return std::max(std::min(a, b), decltype(a){0}); })},
+      {"max.relu",
+       of<t, t, t>([](auto a, auto b) { return std::max(std::max(a, b), decltype(a){0}); })},
+      {"abs", of<t, t>([](auto a) { return a < 0 ? 0 - extended(a) : extended(a); })},
+      {"neg", of<t, t>([](auto a) { return 0 - extended(a); })},
+      {"sad", of<t, t, t, t>([](auto a, auto b, auto c) {
          return extended(c) + (a < b ? extended(b) - extended(a) : extended(a) - extended(b));
        })},
-      {"and", binary([](auto a, auto b) { return a & b; })},
-      {"or", binary([](auto a, auto b) { return a | b; })},
-      {"xor", binary([](auto a, auto b) { return a ^ b; })},
-      {"not", unary([](auto a) { return ~a; })},
-      {"cnot", unary([](auto a) { return a == 0 ? 1 : 0; })},
-      {"brev", unary([](auto a) { return reversed(a); })},
-      {"shl", of<'t', 't', 'u'>([](auto a, U by) { return shifted_left(a, by); })},
-      {"shr", of<'t', 't', 'u'>([](auto a, U by) { return shifted_right(a, by); })},
-      {"shf.l.wrap",
-       of<'u', 'u', 'u', 'u'>([](U a, U b, U by) { return funnel(a, b, by & 31, true); })},
-      {"shf.l.clamp", of<'u', 'u', 'u', 'u'>(
-                          [](U a, U b, U by) { return funnel(a, b, std::min(by, 32u), true); })},
-      {"shf.r.wrap",
-       of<'u', 'u', 'u', 'u'>([](U a, U b, U by) { return funnel(a, b, by & 31, false); })},
-      {"shf.r.clamp", of<'u', 'u', 'u', 'u'>(
-                          [](U a, U b, U by) { return funnel(a, b, std::min(by, 32u), false); })},
-      {"popc", of<'u', 't'>([](auto a) { return static_cast<U>(std::popcount(as_unsigned(a))); })},
-      {"clz",
-       of<'u', 't'>([](auto a) { return static_cast<U>(std::countl_zero(as_unsigned(a))); })},
-      {"bfind", of<'u', 't'>([](auto a) { return highest_bit(a, false); })},
-      {"bfind.shiftamt", of<'u', 't'>([](auto a) { return highest_bit(a, true); })},
-      {"bfe", of<'t', 't', 'u', 'u'>(
-                  [](auto a, U begin, U length) { return field_of(a, begin, length); })},
-      {"bfi", of<'t', 't', 't', 'u', 'u'>([](auto a, auto b, U begin, U length) {
+      {"and", of<t, t, t>([](auto a, auto b) { return a & b; })},
+      {"or", of<t, t, t>([](auto a, auto b) { return a | b; })},
+      {"xor", of<t, t, t>([](auto a, auto b) { return a ^ b; })},
+      {"not", of<t, t>([](auto a) { return ~a; })},
+      {"cnot", of<t, t>([](auto a) { return a == 0 ? 1 : 0; })},
+      {"brev", of<t, t>([](auto a) { return reversed(a); })},
+      {"shl", of<t, t, u>([](auto a, U by) { return shifted_left(a, by); })},
+      {"shr", of<t, t, u>([](auto a, U by) { return shifted_right(a, by); })},
+      {"shf.l.wrap", of<u, u, u, u>([](U a, U b, U by) { return funnel(a, b, by & 31, true); })},
+      {"shf.l.clamp",
+       of<u, u, u, u>([](U a, U b, U by) { return funnel(a, b, std::min(by, 32u), true); })},
+      {"shf.r.wrap", of<u, u, u, u>([](U a, U b, U by) { return funnel(a, b, by & 31, false); })},
+      {"shf.r.clamp",
+       of<u, u, u, u>([](U a, U b, U by) { return funnel(a, b, std::min(by, 32u), false); })},
+      {"popc", of<u, t>([](auto a) { return static_cast<U>(std::popcount(as_unsigned(a))); })},
+      {"clz", of<u, t>([](auto a) { return static_cast<U>(std::countl_zero(as_unsigned(a))); })},
+      {"bfind", of<u, t>([](auto a) { return highest_bit(a, false); })},
+      {"bfind.shiftamt", of<u, t>([](auto a) { return highest_bit(a, true); })},
+      {"bfe", of<t, t, u, u>([](auto a, U begin, U length) { return field_of(a, begin, length); })},
+      {"bfi", of<t, t, t, u, u>([](auto a, auto b, U begin, U length) {
          return with_field(a, b, begin, length);
        })},
   };

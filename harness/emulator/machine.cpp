@@ -120,8 +120,7 @@ void check(const Program& program, const LaunchShape& shape,
     refuse(fmt::format("{} bytes of shared memory; at most 232448",
                        program.shared_bytes + shape.dynamic_shared_bytes));
   }
-  const std::uint64_t slot_bytes =
-      std::uint64_t{128} * static_cast<std::uint64_t>(program.num_slots);
+  const std::uint64_t slot_bytes = std::uint64_t{128} * program.num_slots;
   const std::uint64_t bytes =
       (slot_bytes + 32 * program.local_bytes) * ((threads + 31) / 32) * cluster;
   if (bytes > kMaxClusterBytes) {
@@ -165,7 +164,7 @@ void LaunchState::report(FindingKind kind, const std::string& text, const Op* op
       const PtxInstruction& source = *op->source;
       finding.instruction = source.text;
       if (source.line > 0 && static_cast<std::size_t>(source.file) < module.files.size()) {
-        finding.file = module.files[static_cast<std::size_t>(source.file)];
+        finding.file = module.files[source.file];
         finding.line = source.line;
       }
     }
@@ -213,8 +212,7 @@ Module load(std::string_view ptx) {
         throw UsageError(
             fmt::format("PTX: emulator/unsupported: the address of {} as a value", address.name));
       }
-      const std::uint64_t value =
-          found->second.address() + static_cast<std::uint64_t>(address.added);
+      const std::uint64_t value = found->second.address() + address.added;
       if (address.at + 8 > variable.size_bytes) {
         throw UsageError("PTX: an address in fewer than 8 bytes");
       }
@@ -241,7 +239,7 @@ LaunchOutcome run(const Module& module, std::string_view kernel, const LaunchSha
   queue.max_resident = shape.grid_workspace != 0
                            ? queue.num_clusters
                            : std::max<std::uint64_t>(1, options.resident_blocks / cluster_blocks);
-  const auto num_threads = static_cast<std::uint64_t>(std::max(1, options.threads));
+  const std::uint64_t num_threads = std::max(1, options.threads);
   std::vector<std::jthread> others;
   const auto work_or_fail = [&] {
     try {

@@ -161,7 +161,7 @@ void load_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
       }
       value =
           static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << op.target) >> op.target;
-      warp.put(slot, lane, op.is_wide, static_cast<std::uint64_t>(value));
+      warp.put(slot, lane, op.is_wide, value);
     }
   }
 }
@@ -208,7 +208,7 @@ void decode_load_store(Form& form) {
   op.mode = form.has("release") || form.has("acquire")    ? 2
             : form.has("volatile") || form.has("relaxed") ? 1
                                                           : 0;
-  const auto bytes = static_cast<std::uint32_t>(bytes_of(type));
+  const std::uint32_t bytes = bytes_of(type);
   if (!std::has_single_bit(bytes) || bytes > 8) throw UnknownForm();
   op.is_wide = is_wide;
   op.target = is_signed(type) ? 64 - bits_of(type) : 0;
@@ -325,7 +325,7 @@ AtomicOperation operation_of(const Form& form) {
 bool reduce_elements(AtomicOperation operation, PtxType type, std::byte* destination,
                      const std::byte* source, std::size_t bytes) {
   if (!has_operation(type, operation)) return false;
-  const auto size = static_cast<std::size_t>(bits_of(type)) / 8;
+  const std::size_t size = bytes_of(type);
   for (std::size_t at = 0; at + size <= bytes; at += size) {
     std::uint64_t value = 0;
     std::memcpy(&value, source + at, size);
@@ -342,7 +342,7 @@ void decode_atomic(Form& form) {
   op.type = form.type();
   if (form.has("async") || !has_operation(op.type, operation)) throw UnknownForm();
   op.mode = static_cast<std::uint32_t>(operation);
-  op.bytes = static_cast<std::uint32_t>(bytes_of(op.type));
+  op.bytes = bytes_of(op.type);
   const PtxType bits = op.bytes == 8 ? PtxType::b64 : PtxType::b32;
   const PtxType read = is_float(op.type) && op.bytes >= 4 ? op.type : bits;
   const bool returns = form.parts[0] == "atom";

@@ -111,8 +111,7 @@ void decode_mov(Form& form) {
   if (from.kind == OperandKind::list || to.kind == OperandKind::list) {
     const std::vector<PtxOperand>& parts = from.kind == OperandKind::list ? from.parts : to.parts;
     if (bits_of(type) > 64 || parts.empty() || parts.size() > 8) throw UnknownForm();
-    op.bytes =
-        static_cast<std::uint32_t>(bits_of(type)) / 8 / static_cast<std::uint32_t>(parts.size());
+    op.bytes = bytes_of(type) / static_cast<std::uint32_t>(parts.size());
     if (op.bytes == 0 || op.bytes > 4) throw UnknownForm();
     if (from.kind == OperandKind::list) {
       op.list = form.in_each(1, PtxType::b32);
@@ -144,7 +143,7 @@ void decode_cvta(Form& form) {
   if (bits_of(form.type()) != 64) throw UnknownForm();
   const bool is_narrow = form.bits(form.operand(1)) == 32;
   op.out = form.out(0, form.type());
-  const auto base = static_cast<std::int64_t>(base_of(form.window()));
+  const std::int64_t base = base_of(form.window());
   op.at = {form.in(1, is_narrow ? PtxType::b32 : form.type()), form.has("to") ? -base : base,
            is_narrow};
   op.run = convert_address;
@@ -165,8 +164,8 @@ void shuffle(Warp& warp, const Op& op, std::uint32_t lanes) {
   std::uint32_t* const out = warp.at(op.out);
   // Of a lane that does not take part PTX leaves the value open.
   each_lane(lanes, [&](int i) {
-    const int source = sources[static_cast<std::size_t>(i)];
-    out[i] = (lanes >> source & 1) != 0 ? from[static_cast<std::size_t>(source)] : 0xdeadbeefu;
+    const int source = sources[i];
+    out[i] = (lanes >> source & 1) != 0 ? from[source] : 0xdeadbeefu;
   });
   if (op.target >= 0) warp.set_predicate(op.target, lanes, valid);
 }
@@ -188,7 +187,7 @@ void match(Warp& warp, const Op& op, std::uint32_t lanes) {
   std::array<std::uint32_t, 32> alike{};
   bool all_alike = true;
   for (const int lane : Lanes(lanes)) {
-    std::uint32_t& result = alike[static_cast<std::size_t>(lane)];
+    std::uint32_t& result = alike[lane];
     for (const int other : Lanes(lanes)) {
       if (a[other] == a[lane]) result |= 1u << other;
     }
@@ -196,7 +195,7 @@ void match(Warp& warp, const Op& op, std::uint32_t lanes) {
   }
   const bool is_all = op.mode == 1;
   for (const int lane : Lanes(lanes)) {
-    const std::uint32_t any = alike[static_cast<std::size_t>(lane)];
+    const std::uint32_t any = alike[lane];
     warp.at(op.out)[lane] = !is_all ? any : all_alike ? lanes : 0;
   }
   if (is_all && op.target >= 0) warp.set_predicate(op.target, lanes, all_alike ? ~0u : 0);
@@ -212,7 +211,7 @@ void reduce(Warp& warp, const Op& op, std::uint32_t lanes) {
 
 void elect(Warp& warp, const Op& op, std::uint32_t lanes) {
   const int leader = std::countr_zero(lanes);
-  warp.put_all(op.out, lanes, static_cast<std::uint32_t>(leader));
+  warp.put_all(op.out, lanes, leader);
   if (op.target >= 0) warp.set_predicate(op.target, lanes, 1u << leader);
 }
 
@@ -240,7 +239,7 @@ std::array<int, 32> shuffle_sources(const Warp& warp, const Op& op, std::uint32_
                                                    : first | (amount & ~mask);
     const bool holds = how == Shuffle::up ? source >= last : source <= last;
     if (holds) valid |= 1u << lane;
-    sources[static_cast<std::size_t>(lane)] = holds ? source : lane;
+    sources[lane] = holds ? source : lane;
   }
   return sources;
 }

@@ -64,7 +64,7 @@ std::byte* resolve(Warp& warp, Window window, int lane, std::uint64_t address, s
 
 /// The address of an operand [x + n] in a lane.
 inline std::uint64_t address_of(const Warp& warp, const Address& at, int lane) {
-  return warp.get(at.slot, lane, !at.is_narrow) + static_cast<std::uint64_t>(at.offset);
+  return warp.get(at.slot, lane, !at.is_narrow) + at.offset;
 }
 
 /// Likewise of an operand [x + n], which is aligned to its size.

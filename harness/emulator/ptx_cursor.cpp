@@ -33,7 +33,7 @@ std::optional<std::int64_t> unsigned_of(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return static_cast<std::int64_t>(value);
+  return value;
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -149,7 +149,7 @@ PtxOperand PtxCursor::number() {
       fail(fmt::format("\"{}\" is no number", text));
     }
     if (is_negative) bits ^= operand.is_single ? 0x80000000u : std::uint64_t{1} << 63;
-    operand.value = static_cast<std::int64_t>(bits);
+    operand.value = bits;
     return operand;
   }
   if (const auto value = unsigned_of(text)) {
@@ -177,9 +177,9 @@ void PtxCursor::read_variables(std::vector<PtxVariable>& into, PtxSpace space, b
     if (word == ".align") {
       const std::int64_t align = integer();
       if (align <= 0 || align > 4096 || (align & (align - 1)) != 0) fail("a bad alignment");
-      if (element_bytes == 0 || !is_parameter) common.align = static_cast<std::size_t>(align);
+      if (element_bytes == 0 || !is_parameter) common.align = align;
     } else if (const int bits = declared_bits(word); bits > 0) {
-      element_bytes = static_cast<std::size_t>(std::max(bits, 8)) / 8;
+      element_bytes = std::max(bits, 8) / 8;
     } else if (word == ".v2" || word == ".v4") {
       vector_ = word == ".v2" ? 2 : 4;
     } else if (word != ".ptr" && space_of(word) == PtxSpace::none) {
@@ -201,10 +201,10 @@ void PtxCursor::read_variables(std::vector<PtxVariable>& into, PtxSpace space, b
       }
       const std::int64_t size = integer();
       if (size < 0 || static_cast<std::uint64_t>(size) > kMaxVariableBytes) fail("a bad size");
-      if (count > kMaxVariableBytes / std::max<std::size_t>(1, static_cast<std::size_t>(size))) {
+      if (count > kMaxVariableBytes / std::max<std::size_t>(1, size)) {
         fail("a bad size");
       }
-      count *= static_cast<std::size_t>(size);
+      count *= size;
       expect("]");
     }
     if (count > (kMaxVariableBytes - total_bytes_) / element_bytes) {
@@ -245,7 +245,7 @@ void PtxCursor::read_initial(PtxVariable& variable, std::size_t element_bytes, i
   } else {
     const PtxOperand value = number();
     if (accept("(")) fail("emulator/unsupported: parts of addresses as initial values");
-    bits = static_cast<std::uint64_t>(value.value);
+    bits = value.value;
     if (value.kind == Kind::real && element_bytes == 4 && !value.is_single) {
       bits = std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(value.value)));
     }

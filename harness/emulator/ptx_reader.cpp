@@ -186,8 +186,7 @@ class Reader : private PtxCursor {
     for (auto& [label, name] : closed.jumps) {
       const auto found = closed.labels.find(name);
       if (found != closed.labels.end()) {
-        function_->labels[static_cast<std::size_t>(label)] =
-            function_->labels[static_cast<std::size_t>(found->second)];
+        function_->labels[label] = function_->labels[found->second];
         const auto table = function_->tables.find(found->second);
         if (table != function_->tables.end()) {
           const std::vector<PtxOperand> targets = table->second;
@@ -288,9 +287,7 @@ class Reader : private PtxCursor {
     function_->instructions.push_back(std::move(instruction));
   }
 
-  int bits(const PtxOperand& operand) const {
-    return function_->registers[static_cast<std::size_t>(operand.index)].bits;
-  }
+  int bits(const PtxOperand& operand) const { return function_->registers[operand.index].bits; }
 
   PtxOperand operand(int depth) {
     if (depth > kMaxPtxNesting) fail("an operand nests too deeply");

@@ -205,10 +205,9 @@ std::uint32_t received(const Warp& warp, const Op& op, std::uint32_t from, std::
 /// What either way through a branch writes is as bad as what decides the way.
 void take_bad_branch(Warp& warp, std::int32_t at, std::int32_t join, const BadValue& on) {
   const std::vector<Op>& ops = warp.ops();
-  for (const Op& op : std::span(ops).subspan(static_cast<std::size_t>(at) + 1,
-                                             static_cast<std::size_t>(join - at - 1))) {
+  for (const Op& op : std::span(ops).subspan(at + 1, join - at - 1)) {
     for (const std::int32_t slot : op.writes) {
-      BadValue& value = warp.bad_values[static_cast<std::size_t>(slot)];
+      BadValue& value = warp.bad_values[slot];
       value = {value.lanes | on.lanes, on.read};
     }
   }
@@ -226,9 +225,9 @@ void note_bad_read(Warp& warp, int lane, FindingKind kind, std::string text) {
       warp.bad_reads, [&](const BadRead& read) { return read.op == warp.op && read.kind == kind; });
   const auto index = static_cast<std::uint32_t>(known - warp.bad_reads.begin());
   if (known == warp.bad_reads.end()) warp.bad_reads.push_back({warp.op, kind, std::move(text)});
-  warp.bad_values.resize(static_cast<std::size_t>(warp.block->cluster->launch.program.num_slots));
+  warp.bad_values.resize(warp.block->cluster->launch.program.num_slots);
   for (const std::int32_t slot : warp.op->writes) {
-    BadValue& value = warp.bad_values[static_cast<std::size_t>(slot)];
+    BadValue& value = warp.bad_values[slot];
     value = {value.lanes | 1u << lane, index};
   }
 }
@@ -241,7 +240,7 @@ void follow_bad_values(Warp& warp, const Op& op, std::uint32_t lanes) {
   BadValue used;
   const bool selects = op.source != nullptr && op.source->opcode.starts_with("selp");
   for (const std::int32_t slot : op.reads) {
-    BadValue value = warp.bad_values[static_cast<std::size_t>(slot)];
+    BadValue value = warp.bad_values[slot];
     if (value.lanes == 0) continue;
     const std::uint32_t yes = selects ? warp.predicate(op.c) : 0;
     if (selects && slot == op.a && slot != op.b) value.lanes &= yes;
@@ -264,7 +263,7 @@ void follow_bad_values(Warp& warp, const Op& op, std::uint32_t lanes) {
     used = {used.lanes | decided, branch.on.read};
   }
   for (const std::int32_t slot : op.writes) {
-    BadValue& value = warp.bad_values[static_cast<std::size_t>(slot)];
+    BadValue& value = warp.bad_values[slot];
     value = {(value.lanes & ~lanes) | used.lanes, used.lanes != 0 ? used.read : value.read};
   }
 }

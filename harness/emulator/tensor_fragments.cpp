@@ -158,8 +158,8 @@ MatrixDescriptor take_apart_descriptor(std::uint64_t descriptor) {
 
 std::vector<std::uint32_t> operand_chunks(const SharedOperand& operand) {
   const MatrixDescriptor& d = operand.descriptor;
-  const auto outer = static_cast<std::uint32_t>(operand.outer);
-  const auto k = static_cast<std::uint32_t>(kStepBytes / operand.element_bytes);
+  const std::uint32_t outer = operand.outer;
+  const std::uint32_t k = kStepBytes / operand.element_bytes;
   // Lines (rows, or, transposed, those of one k) of the swizzle's size, eight to a group; the
   // chunks of one behind its size lie `leading` further on. Without swizzle a line is one chunk,
   // and the two offsets change places for what is transposed.

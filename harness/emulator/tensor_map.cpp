@@ -77,7 +77,7 @@ CUresult encode_tensor_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_
     return CUDA_ERROR_INVALID_VALUE;
   }
   TensorMapView encoded;
-  std::uint64_t box_bytes = static_cast<std::uint64_t>(element_bytes);
+  std::uint64_t box_bytes = element_bytes;
   encoded.mark = kMark;
   encoded.strides[0] = box_bytes;
   encoded.address = reinterpret_cast<std::uintptr_t>(address);
@@ -98,7 +98,7 @@ CUresult encode_tensor_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_
     }
     encoded.strides[i] = strides[i - 1];
   }
-  const std::uint32_t row_bytes = box[0] * static_cast<std::uint32_t>(element_bytes);
+  const std::uint32_t row_bytes = box[0] * element_bytes;
   if (row_bytes % kChunkBytes != 0 || box_bytes > kLargestBoxBytes ||
       (swizzle_bytes > 0 && row_bytes > swizzle_bytes)) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -113,7 +113,7 @@ CUresult encode_tensor_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_
 }
 
 std::uint32_t TensorMapView::box_bytes() const {
-  auto bytes = static_cast<std::uint32_t>(element_bytes());
+  std::uint32_t bytes = element_bytes();
   for (int i = 0; i < rank; ++i) {
     bytes *= (box[i] + element_strides[i] - 1) / element_strides[i];
   }
@@ -130,10 +130,9 @@ std::vector<BoxPiece> box_pieces(const TensorMapView& map,
                                  std::span<const std::int32_t> coordinates, std::uint32_t shared,
                                  bool is_load) {
   std::vector<BoxPiece> pieces;
-  const auto element_bytes = static_cast<std::uint32_t>(map.element_bytes());
+  const std::uint32_t element_bytes = map.element_bytes();
   const std::uint32_t row_bytes = map.box[0] * element_bytes;
-  const std::uint32_t pitch =
-      map.swizzle_bytes == 0 ? row_bytes : static_cast<std::uint32_t>(map.swizzle_bytes);
+  const std::uint32_t pitch = map.swizzle_bytes == 0 ? row_bytes : map.swizzle_bytes;
   // What of a row is inside; a store goes on to the end of its last 16 bytes.
   const std::int64_t begin = std::int64_t{coordinates[0]} * element_bytes;
   std::uint64_t extent = map.extents[0] * element_bytes;
@@ -146,7 +145,7 @@ std::vector<BoxPiece> box_pieces(const TensorMapView& map,
   std::array<std::uint32_t, 5> at{};
   for (std::uint32_t row_shared = shared;; row_shared += pitch) {
     bool inside = true;
-    std::uint64_t row = map.address + static_cast<std::uint64_t>(begin);
+    std::uint64_t row = map.address + begin;
     for (int i = 1; i < map.rank; ++i) {
       const std::int64_t coordinate = coordinates[i] + std::int64_t{at[i]} * map.element_strides[i];
       inside &= coordinate >= 0 && static_cast<std::uint64_t>(coordinate) < map.extents[i];

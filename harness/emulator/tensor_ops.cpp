@@ -85,7 +85,7 @@ void decode_mma(Form& form) {
   if (form.types.size() != 4 || form.types[0] != form.types[3]) throw UnknownForm();
   decode_product(form);
   const FragmentProduct product = product_of(op);
-  const auto num_a = static_cast<std::size_t>(product.k * bytes_of(product.types.a)) / 8;
+  const std::size_t num_a = product.k * bytes_of(product.types.a) / 8;
   const std::size_t num_d = product.types.sum == PtxType::f16 ? 2 : 4;
   const std::size_t expected[] = {num_d, num_a, num_a / 2, num_d};
   for (std::size_t i = 0; i < 4; ++i) {
@@ -111,7 +111,7 @@ void decode_product(Form& form) {
   }
   op.type = form.types[0];
   op.from_type = form.types[1];
-  op.mode = static_cast<std::uint32_t>(form.types[2]) | static_cast<std::uint32_t>(k) << 8;
+  op.mode = static_cast<std::uint32_t>(form.types[2]) | k << 8;
   const FragmentProduct product = product_of(op);
   if (!is_known(product.types) || product.k <= 0 || product.columns < 8 || product.columns > 256 ||
       product.columns % 8 != 0) {
@@ -354,7 +354,7 @@ void decode_wgmma(Form& form) {
   for (std::size_t i = 4; i < form.num_operands() && i < 8; ++i) {
     if (form.operand(i).kind != PtxOperand::Kind::integer) throw UnknownForm();
     const std::size_t to = i == 6 && !op.more.empty() ? 3 : i - 4;
-    numbers[to] = static_cast<std::uint64_t>(form.operand(i).value);
+    numbers[to] = form.operand(i).value;
   }
   if (numbers[0] != 1) op.mask |= 2;
   if (numbers[1] != 1) op.mask |= 4;

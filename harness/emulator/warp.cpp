@@ -28,7 +28,7 @@ void add_fragment(Warp& warp, Fragment fragment);
 
 /// If all lanes that have not ended are there, they go on.
 void check_join(Warp& warp, std::int32_t index) {
-  Join& join = warp.joins[static_cast<std::size_t>(index)];
+  Join& join = warp.joins[index];
   if (!join.in_use || ((join.expected & warp.alive) & ~join.arrived) != 0) return;
   join.in_use = false;
   const Fragment together{join.pc, join.arrived & warp.alive, join.parent};
@@ -37,7 +37,7 @@ void check_join(Warp& warp, std::int32_t index) {
 
 void add_fragment(Warp& warp, Fragment fragment) {
   if (fragment.join >= 0) {
-    Join& join = warp.joins[static_cast<std::size_t>(fragment.join)];
+    Join& join = warp.joins[fragment.join];
     if (join.pc == fragment.pc) {
       join.arrived |= fragment.lanes;
       warp.last_meeting = warp.counts.instructions;
@@ -53,7 +53,7 @@ void part(Warp& warp, const Fragment& from, std::int32_t join_pc, std::int32_t p
           std::uint32_t lanes, std::int32_t other_pc) {
   std::int32_t join = from.join;
   if (std::find(warp.apart.begin(), warp.apart.end(), join_pc) != warp.apart.end()) join_pc = -1;
-  if (join_pc >= 0 && (join < 0 || warp.joins[static_cast<std::size_t>(join)].pc != join_pc)) {
+  if (join_pc >= 0 && (join < 0 || warp.joins[join].pc != join_pc)) {
     join = new_join(warp, {join_pc, join, from.lanes, 0, true});
   }
   add_fragment(warp, {pc, lanes, join});
@@ -99,7 +99,7 @@ void meet(Warp& warp, const Fragment& fragment) {
   for (Fragment& each : met) {
     // A join that nobody else is expected at is none.
     while (each.join >= 0) {
-      Join& join = warp.joins[static_cast<std::size_t>(each.join)];
+      Join& join = warp.joins[each.join];
       if ((join.expected & warp.alive & ~each.lanes) != 0) break;
       join.in_use = false;
       each.join = join.parent;
@@ -148,23 +148,22 @@ std::uint32_t members_of(const Warp& warp, const Op& op, std::uint32_t lanes) {
 int run_fragment(Warp& warp, std::size_t index, int budget) {
   const std::vector<Op>& ops = warp.ops();
   Fragment fragment = warp.fragments[index];
-  warp.fragments.erase(warp.fragments.begin() + static_cast<std::ptrdiff_t>(index));
-  const std::int32_t join_pc =
-      fragment.join >= 0 ? warp.joins[static_cast<std::size_t>(fragment.join)].pc : -1;
+  warp.fragments.erase(warp.fragments.begin() + index);
+  const std::int32_t join_pc = fragment.join >= 0 ? warp.joins[fragment.join].pc : -1;
   int done = 0;
   std::uint64_t lane_instructions = 0;
   const auto count = [&] {
-    warp.counts.instructions += static_cast<std::uint64_t>(done);
+    warp.counts.instructions += done;
     warp.counts.lane_instructions += lane_instructions;
     return done;
   };
   while (done < budget) {
-    const Op& op = ops[static_cast<std::size_t>(fragment.pc)];
+    const Op& op = ops[fragment.pc];
     warp.op = &op;
     ++done;
     std::uint32_t lanes = fragment.lanes;
     if (op.guard != kNoSlot) lanes &= warp.predicate(op.guard);
-    lane_instructions += static_cast<std::uint64_t>(std::popcount(lanes));
+    lane_instructions += std::popcount(lanes);
     if (op.touches_wgmma && lanes != 0) check_wgmma_registers(warp, op);
     switch (op.control) {
       case Control::none:
@@ -260,8 +259,7 @@ int run_fragment(Warp& warp, std::size_t index, int budget) {
 const std::vector<Op>& Warp::ops() const { return block->cluster->launch.program.ops; }
 
 void Warp::report(FindingKind kind, const std::string& text, int lane) {
-  block->cluster->launch.report(kind, text, op, block,
-                                first_thread() + static_cast<std::uint32_t>(lane));
+  block->cluster->launch.report(kind, text, op, block, first_thread() + lane);
 }
 
 void Warp::progress() { ++block->cluster->num_progress; }

@@ -178,7 +178,7 @@ struct Warp {
   }
   std::uint32_t first_thread() const { return index * 32; }
   const std::vector<Op>& ops() const;
-  const Op& op_at(std::int32_t pc) const { return ops()[static_cast<std::size_t>(pc)]; }
+  const Op& op_at(std::int32_t pc) const { return ops()[pc]; }
   void report(FindingKind kind, const std::string& text, int lane = 0);
   /// Something happened that others may wait for.
   void progress();
