@@ -14,7 +14,7 @@ namespace {
 
 // For the smoke problems of kernels; pages that nobody touches cost nothing.
 constexpr std::size_t kMemoryBytes = std::size_t{8} << 30;
-constexpr unsigned kBlockThreads = 1024, kGridRows = 65535;
+constexpr unsigned kGridRows = 65535;
 constexpr double kStepNs = 1000;
 constexpr int kSmBlocks = 32, kSmRegisters = 65536, kRegistersPerWarp = 256;
 constexpr std::size_t kSmSharedBytes = 228 << 10, kReservedBytes = 1024;  // the latter of a block
@@ -180,25 +180,19 @@ CUresult Gpu::launch(const CUlaunchConfig& config, LoadedKernel& kernel, void** 
       is_cooperative = value.cooperative != 0;
     }
   }
-  const std::uint64_t threads = volume(shape.block);
-  const bool has_grid = shape.grid[0] > 0 && shape.grid[0] <= 0x7fffffffu && shape.grid[1] > 0 &&
-                        shape.grid[1] <= kGridRows && shape.grid[2] > 0 &&
-                        shape.grid[2] <= kGridRows;
-  const std::size_t most_bytes = info_.smem_optin_bytes;
-  if (!has_grid || threads == 0 || threads > std::min(kBlockThreads, program.kernel->max_threads) ||
-      shape.block[2] > 64 || config.sharedMemBytes > kernel.most_dynamic_bytes ||
-      config.sharedMemBytes + program.shared_bytes > most_bytes) {
+  if (volume(shape.cluster) > kernel.most_cluster_blocks) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  try {
+    check_launch(program, shape);
+  } catch (const UsageError&) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  for (std::size_t i = 0; i < 3; ++i) {
-    if (shape.cluster[i] == 0 || shape.grid[i] % shape.cluster[i] != 0) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
+  if (shape.grid[0] > 0x7fffffffu || shape.grid[1] > kGridRows || shape.grid[2] > kGridRows ||
+      shape.block[2] > 64 || config.sharedMemBytes > kernel.most_dynamic_bytes) {
+    return CUDA_ERROR_INVALID_VALUE;
   }
-  if (volume(shape.cluster) > kernel.most_cluster_blocks) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-
   if (is_cooperative) {
-    const int fit = blocks_of_sm(kernel, static_cast<int>(threads), config.sharedMemBytes);
+    const int fit =
+        blocks_of_sm(kernel, static_cast<int>(volume(shape.block)), config.sharedMemBytes);
     if (volume(shape.grid) > static_cast<std::uint64_t>(info_.sm_count * fit)) {
       return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
     }

@@ -97,42 +97,6 @@ void work(LaunchState& launch, Queue& queue) {
   }
 }
 
-void check(const Program& program, const LaunchShape& shape,
-           std::span<const std::byte> parameters) {
-  const PtxFunction& kernel = *program.kernel;
-  const auto refuse = [&](const std::string& why) {
-    throw UsageError(fmt::format("launch of {}: {}", kernel.name, why));
-  };
-  for (std::size_t i = 0; i < 3; ++i) {
-    if (shape.grid[i] == 0 || shape.block[i] == 0 || shape.cluster[i] == 0) {
-      refuse("a dimension of the grid, the block or the cluster is 0");
-    }
-    if (shape.grid[i] % shape.cluster[i] != 0) {
-      refuse(fmt::format("{} blocks are no whole clusters of {}", shape.grid[i], shape.cluster[i]));
-    }
-  }
-  const std::uint64_t threads = volume(shape.block), cluster = volume(shape.cluster);
-  if (threads > kernel.max_threads) {
-    refuse(fmt::format("{} threads of a block; at most {}", threads, kernel.max_threads));
-  }
-  if (cluster > 16) refuse(fmt::format("{} blocks of a cluster; at most 16", cluster));
-  if (program.shared_bytes + shape.dynamic_shared_bytes > (std::size_t{227} << 10)) {
-    refuse(fmt::format("{} bytes of shared memory; at most 232448",
-                       program.shared_bytes + shape.dynamic_shared_bytes));
-  }
-  const std::uint64_t slot_bytes = std::uint64_t{128} * program.num_slots;
-  const std::uint64_t bytes =
-      (slot_bytes + 32 * program.local_bytes) * ((threads + 31) / 32) * cluster;
-  if (bytes > kMaxClusterBytes) {
-    refuse(fmt::format("registers and local memory of a cluster take {} bytes; at most {}", bytes,
-                       kMaxClusterBytes));
-  }
-  if (parameters.size() < program.parameter_bytes) {
-    refuse(fmt::format("{} bytes of parameters; expected {}", parameters.size(),
-                       program.parameter_bytes));
-  }
-}
-
 }  // namespace
 
 std::string_view to_text(FindingKind kind) {
@@ -226,12 +190,47 @@ Module load(std::string_view ptx) {
   return module;
 }
 
+void check_launch(const Program& program, const LaunchShape& shape) {
+  const PtxFunction& kernel = *program.kernel;
+  const auto refuse = [&](const std::string& why) {
+    throw UsageError(fmt::format("launch of {}: {}", kernel.name, why));
+  };
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (shape.grid[i] == 0 || shape.block[i] == 0 || shape.cluster[i] == 0) {
+      refuse("a dimension of the grid, the block or the cluster is 0");
+    }
+    if (shape.grid[i] % shape.cluster[i] != 0) {
+      refuse(fmt::format("{} blocks are no whole clusters of {}", shape.grid[i], shape.cluster[i]));
+    }
+  }
+  const std::uint64_t threads = volume(shape.block), cluster = volume(shape.cluster);
+  if (threads > kernel.max_threads) {
+    refuse(fmt::format("{} threads of a block; at most {}", threads, kernel.max_threads));
+  }
+  if (cluster > 16) refuse(fmt::format("{} blocks of a cluster; at most 16", cluster));
+  if (program.shared_bytes + shape.dynamic_shared_bytes > (std::size_t{227} << 10)) {
+    refuse(fmt::format("{} bytes of shared memory; at most 232448",
+                       program.shared_bytes + shape.dynamic_shared_bytes));
+  }
+  const std::uint64_t slot_bytes = std::uint64_t{128} * program.num_slots;
+  const std::uint64_t bytes =
+      (slot_bytes + 32 * program.local_bytes) * ((threads + 31) / 32) * cluster;
+  if (bytes > kMaxClusterBytes) {
+    refuse(fmt::format("registers and local memory of a cluster take {} bytes; at most {}", bytes,
+                       kMaxClusterBytes));
+  }
+}
+
 LaunchOutcome run(const Module& module, std::string_view kernel, const LaunchShape& shape,
                   std::span<const std::byte> parameters, const Memory& memory,
                   const MachineOptions& options) {
   const Program* const program = module.kernel(kernel);
   if (program == nullptr) throw UsageError(fmt::format("the module has no kernel {}", kernel));
-  check(*program, shape, parameters);
+  check_launch(*program, shape);
+  if (parameters.size() < program->parameter_bytes) {
+    throw UsageError(fmt::format("launch of {}: {} bytes of parameters; expected {}", kernel,
+                                 parameters.size(), program->parameter_bytes));
+  }
   LaunchState launch{module.text, *program, shape, options, memory, parameters};
   Queue queue;
   const std::uint64_t cluster_blocks = volume(shape.cluster);

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "emulator/left_local.h"
 #include "emulator/memory.h"
 #include "emulator/program.h"
 
@@ -116,6 +115,9 @@ struct LaunchOutcome {
   std::vector<LaunchFinding> findings = {};
   LaunchCounts counts = {};
 };
+
+/// Throws UsageError if the shape is impossible.
+void check_launch(const Program& program, const LaunchShape& shape);
 
 /// Runs a kernel to its end, or to a finding after which it cannot go on. `parameters` is laid out
 /// as Program::parameter_offsets says. Throws UsageError if there is no such kernel or the shape is

@@ -128,23 +128,17 @@ void multiply_fragments(const FragmentProduct& product, const std::uint32_t* a,
 
 void warp_multiply(const ProductTypes& types, int k, std::span<const WarpWords> a,
                    std::span<const WarpWords> b, std::span<WarpWords> d) {
-  const int bytes = bytes_of(types.a), per_word = 4 / bytes;
-  std::array<const WarpWords*, 4> a_registers{};
-  std::array<WarpWords*, 4> d_registers{};
-  for (std::size_t r = 0; r < a.size(); ++r) a_registers[r] = &a[r];
-  for (std::size_t r = 0; r < d.size(); ++r) d_registers[r] = &d[r];
-  std::array<std::uint32_t, 8 * 32> b_bits;
-  for (int r = 0; r < static_cast<int>(b.size()); ++r) {
-    for (int lane = 0; lane < 32; ++lane) {
-      for (int i = 0; i < per_word; ++i) {
-        b_bits[lane / 4 * k + (r * 4 + lane % 4) * per_word + i] = part_of(b[r][lane], i, bytes);
-      }
-    }
-  }
+  const int bytes = bytes_of(types.a);
+  std::vector<const WarpWords*> a_registers, b_registers;
+  std::vector<WarpWords*> d_registers;
+  for (const WarpWords& words : a) a_registers.push_back(&words);
+  // As rows of A, of which there are twice as many.
+  for (const WarpWords& words : b) b_registers.insert(b_registers.end(), 2, &words);
+  for (WarpWords& words : d) d_registers.push_back(&words);
   FragmentProduct product{types, k};
   product.types.as_halves = bytes == 1 && types.sum != PtxType::s32;
-  multiply_fragments(product, a_elements(bytes, 1, std::span(a_registers).first(a.size())).data(),
-                     b_bits.data(), std::span(d_registers).first(d.size()));
+  multiply_fragments(product, a_elements(bytes, 1, a_registers).data(),
+                     a_elements(bytes, 1, b_registers).data(), d_registers);
 }
 
 MatrixDescriptor take_apart_descriptor(std::uint64_t descriptor) {
