@@ -182,23 +182,18 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
 
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
   auto& kernel = object<LoadedKernel>(function);
-  switch (attribute) {
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
-      const std::int64_t static_bytes = kernel.program->shared_bytes;
-      if (value < 0 || value + static_bytes > gpu().info().smem_optin_bytes) {
-        return CUDA_ERROR_INVALID_VALUE;
-      }
-      kernel.most_dynamic_bytes = value;
-      return gpu().status();
-    }
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-      kernel.most_cluster_blocks = value != 0 ? 16 : 8;
-      return gpu().status();
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      return status_if(value <= 100);
-    default:
+  if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+    const std::int64_t static_bytes = kernel.program->shared_bytes;
+    if (value < 0 || value + static_bytes > gpu().info().smem_optin_bytes) {
       return CUDA_ERROR_INVALID_VALUE;
+    }
+    kernel.most_dynamic_bytes = value;
+  } else if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) {
+    kernel.most_cluster_blocks = value != 0 ? 16 : 8;
+  } else if (attribute != CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT || value > 100) {
+    return CUDA_ERROR_INVALID_VALUE;
   }
+  return gpu().status();
 }
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function,

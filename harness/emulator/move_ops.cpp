@@ -11,12 +11,9 @@
 namespace assay::emulator {
 namespace {
 
-void copy_predicate(Warp& warp, const Op& op, std::uint32_t lanes) {
-  warp.set_predicate(op.out, lanes, warp.predicate(op.a));
-}
-
-void set_constant_predicate(Warp& warp, const Op& op, std::uint32_t lanes) {
-  warp.set_predicate(op.out, lanes, op.mode != 0 ? ~0u : 0);
+/// Of another predicate, or op.mode.
+void set_predicate(Warp& warp, const Op& op, std::uint32_t lanes) {
+  warp.set_predicate(op.out, lanes, op.a == kNoSlot ? op.mode : warp.predicate(op.a));
 }
 
 /// {a, b} into one, the first lowest. op.bytes: of each part.
@@ -99,13 +96,12 @@ void decode_mov(Form& form) {
   const PtxOperand &to = form.operand(0), &from = form.operand(1);
   if (type == PtxType::pred) {
     op.out = form.out(to, type);
+    op.run = set_predicate;
     if (from.kind == OperandKind::integer) {
-      op.mode = from.value != 0;
-      op.run = set_constant_predicate;
-      return;
+      op.mode = from.value != 0 ? ~0u : 0;
+    } else {
+      op.a = form.in(from, type);
     }
-    op.a = form.in(from, type);
-    op.run = copy_predicate;
     return;
   }
   if (from.kind == OperandKind::list || to.kind == OperandKind::list) {

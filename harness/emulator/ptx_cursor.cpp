@@ -132,8 +132,8 @@ void PtxCursor::skip_line(int line) {
 std::int64_t PtxCursor::integer() {
   const bool is_negative = accept("-");
   const auto value = unsigned_of(next().text);
-  if (!value) fail(fmt::format("expected an integer, found \"{}\"", tokens_[at_ - 1].text));
-  return is_negative ? static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(*value)) : *value;
+  if (!value) fail(fmt::format("expected an integer, found \"{}\"", last().text));
+  return is_negative ? 0 - static_cast<std::uint64_t>(*value) : *value;
 }
 
 PtxOperand PtxCursor::number() {
@@ -154,8 +154,7 @@ PtxOperand PtxCursor::number() {
   }
   if (const auto value = unsigned_of(text)) {
     operand.kind = Kind::integer;
-    operand.value =
-        is_negative ? static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(*value)) : *value;
+    operand.value = is_negative ? 0 - static_cast<std::uint64_t>(*value) : *value;
     return operand;
   }
   double real = 0;

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "emulator/ops.h"
-#include "emulator/tensor_fragments.h"
+#include "emulator/tensor_product.h"
 
 // ldmatrix, stmatrix, movmatrix and mma.sync: a warp's lanes together. A product of wgmma reads
 // shared memory and writes its registers at once when all four warps have begun it, or only when a

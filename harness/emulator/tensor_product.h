@@ -10,7 +10,9 @@
 // more than the cut-off bits, whichever way a GPU adds. Sums of 8-bit floats over a long K are
 // outside of it, here as on a GPU.
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "emulator/float_formats.h"
@@ -45,5 +47,71 @@ FactorMatrix take_apart(PtxType factor, Side side, int outer, int k, const std::
 /// sums[rows][columns] += a * b, to the bit of an H200. Sums are the words of f32, f16 or s32.
 void multiply(const ProductTypes& types, const FactorMatrix& a, const FactorMatrix& b,
               std::uint32_t* sums);
+
+// Matrices in the registers and the shared memory of a warp (ldmatrix, stmatrix, movmatrix,
+// mma.sync) and of a warpgroup (wgmma.mma_async, whose K is 32 bytes of elements). Registers are
+// given as they lie in a warp: 32 words, one for each lane.
+
+/// One 32-bit register of each lane of a warp.
+using WarpWords = std::array<std::uint32_t, 32>;
+
+/// 8x8 elements of 16 bits: rows as they lie in shared memory.
+using Matrix8 = std::array<std::array<std::uint16_t, 8>, 8>;
+
+/// ldmatrix: what it puts into a register for eight rows.
+WarpWords load_matrix(const Matrix8& rows, bool transposed);
+/// stmatrix: the rows of a register.
+Matrix8 store_matrix(const WarpWords& words, bool transposed);
+
+/// Elements of A, 16 rows of each warp: [rows][k]. `registers` are warp 0's (two or four), warp
+/// 1's, ...
+std::vector<std::uint32_t> a_elements(int element_bytes, int warps,
+                                      std::span<const WarpWords* const> registers);
+
+/// An instruction d = a * b (+ d), with 16 rows of d in each warp.
+struct FragmentProduct {
+  ProductTypes types;
+  int k = 16;
+  int columns = 8;
+  bool accumulates = true;  // else d is written and not read
+  bool negates_a = false;
+  bool negates_b = false;
+};
+
+/// wgmma, of elements [rows][k] and [columns][k]. `d` are warp 0's registers, warp 1's, ...:
+/// columns / 2 of each for f32 and s32, columns / 4 for f16.
+void multiply_fragments(const FragmentProduct& product, const std::uint32_t* a,
+                        const std::uint32_t* b, std::span<WarpWords* const> d);
+
+/// mma.sync.aligned.m16n8kK.row.col: d += a * b, of fragments of one warp. `a` has k * bytes / 8
+/// registers, `b` half as many.
+void warp_multiply(const ProductTypes& types, int k, std::span<const WarpWords> a,
+                   std::span<const WarpWords> b, std::span<WarpWords> d);
+
+/// A matrix descriptor, taken apart; offsets in bytes.
+struct MatrixDescriptor {
+  std::uint32_t start = 0;  // an address of the shared window, of which it has 18 bits
+  std::uint32_t leading = 0;
+  std::uint32_t stride = 0;
+  int base_offset = 0;    // bits 7 to 9 of where swizzling begins to count lines
+  int swizzle_bytes = 0;  // 0 (none), 32, 64, 128
+};
+MatrixDescriptor take_apart_descriptor(std::uint64_t descriptor);
+
+/// How wgmma reads one operand out of shared memory.
+struct SharedOperand {
+  MatrixDescriptor descriptor;
+  int outer = 64;  // rows of A (64), columns of B (N)
+  int element_bytes = 2;
+  bool transposed = false;  // .imm-trans: contiguous along `outer`; 2-byte elements only
+};
+
+/// Addresses in the shared window of the 16-byte chunks that an operand has, in the order that
+/// operand_elements wants them. outer * 2 chunks.
+std::vector<std::uint32_t> operand_chunks(const SharedOperand& operand);
+
+/// An operand's elements, [outer][k], one in each word, out of the bytes of its chunks.
+std::vector<std::uint32_t> operand_elements(const SharedOperand& operand,
+                                            std::span<const std::byte> chunks);
 
 }  // namespace assay::emulator

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "emulator/tensor_fragments.h"
+#include "emulator/tensor_product.h"
 #include "h200/inputs.h"
 
 // Products of the tensor cores against checksums of what an H200 made (h200/probe.cu): mma.sync and

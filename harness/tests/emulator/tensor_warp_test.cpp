@@ -1,4 +1,4 @@
-#include "emulator/tensor_fragments.h"
+#include "emulator/tensor_product.h"
 
 #include <gtest/gtest.h>
 
