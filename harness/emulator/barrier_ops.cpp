@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "emulator/ops.h"
@@ -15,7 +13,7 @@ constexpr std::uint32_t kPopc = 1, kAnd = 2;  // 3: or
 std::uint32_t barrier_of(Warp& warp, const Op& op, std::uint32_t lanes) {
   const std::uint32_t id = warp.in(op.a)[std::countr_zero(lanes)];
   if (id < 16) return id;
-  warp.report(FindingKind::misuse, fmt::format("barrier {}; there are 0 to 15", id));
+  warp.misuse(0, "barrier {}; there are 0 to 15", id);
   throw StopLaunch();
 }
 
@@ -26,24 +24,20 @@ void arrive_at(Warp& warp, const Op& op, std::uint32_t id, std::uint32_t lanes) 
   if (op.b != kNoSlot) {
     expected = warp.in(op.b)[std::countr_zero(lanes)];
     if (expected == 0 || expected % 32 != 0 || expected > most) {
-      warp.report(FindingKind::misuse,
-                  fmt::format("barrier {} of {} threads; expected a multiple of 32 up to {}", id,
-                              expected, most));
+      warp.misuse(0, "barrier {} of {} threads; expected a multiple of 32 up to {}", id, expected,
+                  most);
       throw StopLaunch();
     }
   }
   const bool is_first =
       std::ranges::all_of(barrier.arrived, [](auto lanes_of) { return lanes_of == 0; });
   if (!is_first && barrier.expected != expected) {
-    warp.report(FindingKind::misuse,
-                fmt::format("barrier {} of {} threads, where others wait for one of {}", id,
-                            expected == 0 ? all : expected,
-                            barrier.expected == 0 ? all : barrier.expected));
+    warp.misuse(0, "barrier {} of {} threads, where others wait for one of {}", id,
+                expected == 0 ? all : expected, barrier.expected == 0 ? all : barrier.expected);
   }
   barrier.expected = expected;
   if ((barrier.arrived[warp.index] & lanes) != 0) {
-    warp.report(FindingKind::misuse,
-                fmt::format("arrives at barrier {} twice before it completes", id));
+    warp.misuse(0, "arrives at barrier {} twice before it completes", id);
   }
   barrier.arrived[warp.index] |= lanes;
   warp.progress();
@@ -84,7 +78,7 @@ void arrive_barrier(Warp& warp, const Op& op, std::uint32_t lanes) {
 void arrive_cluster(Warp& warp, const Op& op, std::uint32_t lanes) {
   ClusterState& cluster = *warp.block->cluster;
   if ((warp.cluster_arrived & lanes) != 0) {
-    warp.report(FindingKind::misuse, "arrives at the cluster's barrier twice before it completes");
+    warp.misuse(0, "arrives at the cluster's barrier twice before it completes");
   }
   warp.cluster_arrived |= lanes;
   if (op.mode == 0) {
@@ -113,7 +107,7 @@ void set_mbarrier(Warp& warp, const Op& op, std::uint32_t lanes) {
   for (const int lane : Lanes(lanes)) {
     const std::uint32_t count = op.a == kNoSlot ? 0 : warp.in(op.a)[lane];
     if (op.a != kNoSlot && (count == 0 || count >= 1u << 20)) {
-      warp.report(FindingKind::misuse, fmt::format("an mbarrier of {} arrivals", count), lane);
+      warp.misuse(lane, "an mbarrier of {} arrivals", count);
       continue;
     }
     std::byte* const at = resolve(warp, op.at, lane, 8, Access::write);
@@ -140,7 +134,7 @@ void arrive(Warp& warp, const Op& op, std::uint32_t lanes) {
     if ((op.mode & kExpects) != 0) barrier->expect(std::int64_t{value});
     if ((op.mode & kCompletes) != 0) barrier->expect(-std::int64_t{value});
     if ((op.mode & kArrives) != 0 && !barrier->arrive((op.mode & kExpects) == 0 ? value : 1)) {
-      warp.report(FindingKind::misuse, "arrives at an mbarrier that expects nobody more", lane);
+      warp.misuse(lane, "arrives at an mbarrier that expects nobody more");
     }
     if (barrier->parity() != parity) complete_phase(point);
   }

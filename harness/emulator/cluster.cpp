@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "emulator/warp.h"
@@ -82,7 +80,7 @@ std::unique_ptr<BlockState> make_block(ClusterState& cluster, const Extents& ind
   const std::size_t local_bytes = program.local_bytes * num_warps * 32;
   LeftLocal* const left = launch.options.left_local;
   block->local = left != nullptr && local_bytes > 0
-                     ? left->take(cluster.number_of(*block), local_bytes)
+                     ? left->take(cluster.number_of(*block), num_warps * 32, program.local_bytes)
                      : std::vector<std::byte>(local_bytes, std::byte{0xff});  // NaN, as any float
   block->warps.resize(num_warps);
   block->warpgroups.resize((num_warps + 3) / 4);
@@ -141,7 +139,8 @@ LaunchCounts ClusterState::counts() const {
 void ClusterState::leave_local() {
   if (launch.options.left_local == nullptr) return;
   for (const auto& block : blocks) {
-    launch.options.left_local->leave(number_of(*block), std::move(block->local));
+    launch.options.left_local->leave(number_of(*block), launch.program.local_bytes,
+                                     std::move(block->local));
   }
 }
 

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
@@ -41,8 +39,7 @@ Mbarrier* mbarrier_at(Warp& warp, Window window, int lane, std::uint64_t address
   auto* const barrier =
       reinterpret_cast<Mbarrier*>(resolve(warp, window, lane, address, 8, Access::sync, 8));
   if (barrier == nullptr || barrier->is_valid()) return barrier;
-  warp.report(FindingKind::misuse, fmt::format("{} an mbarrier that is not initialised", verb),
-              lane);
+  warp.misuse(lane, "{} an mbarrier that is not initialised", verb);
   return nullptr;
 }
 
@@ -74,8 +71,7 @@ void copy_small(Warp& warp, const Op& op, std::uint32_t lanes) {
     std::uint32_t bytes = op.c == kNoSlot ? op.bytes : warp.in(op.c)[lane];
     if (op.d != kNoSlot && (warp.predicate(op.d) >> lane & 1) != 0) bytes = 0;
     if (bytes > op.bytes) {
-      warp.report(FindingKind::misuse,
-                  fmt::format("cp.async of {} bytes reads {}", op.bytes, bytes), lane);
+      warp.misuse(lane, "cp.async of {} bytes reads {}", op.bytes, bytes);
       bytes = op.bytes;
     }
     pieces.push_back({address_of(warp, op.at, lane), address_of(warp, op.from, lane), bytes, lane});
@@ -116,7 +112,7 @@ void arrive_after_copies(Warp& warp, const Op& op, std::uint32_t lanes) {
       if (barrier == nullptr) continue;
       const std::uint32_t parity = barrier->parity();
       if (!barrier->arrive(1)) {
-        warp.report(FindingKind::misuse, "arrives at an mbarrier that expects nobody more");
+        warp.misuse(0, "arrives at an mbarrier that expects nobody more");
       }
       if (barrier->parity() != parity) complete_phase(warp.block->cluster->points[address]);
     }
@@ -193,8 +189,7 @@ void carry_out(Warp& warp, const BulkCopy& copy) {
     if (loads) {
       std::memmove(near, far, piece.bytes);
     } else if (!put_global(copy, far, near, piece.bytes)) {
-      warp.report(FindingKind::misuse, "a reduction that elements of this type do not have",
-                  copy.lane);
+      warp.misuse(copy.lane, "a reduction that elements of this type do not have");
       return;
     }
   }

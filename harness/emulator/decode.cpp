@@ -1,12 +1,8 @@
 #include "emulator/decode.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
-
-#include "base/error.h"
 
 namespace assay::emulator {
 namespace {
@@ -83,15 +79,13 @@ class KernelDecoder {
   Place place(const PtxVariable& variable) {
     if (variable.space == PtxSpace::shared) return {Window::shared, shared(variable)};
     if (variable.space == PtxSpace::global || variable.space == PtxSpace::constant) {
-      throw UsageError(
-          fmt::format("PTX: emulator/unsupported: {} within a function", variable.name));
+      refuse("PTX: emulator/unsupported: {} within a function", variable.name);
     }
     program_.local_bytes = aligned(program_.local_bytes, variable.align);
     const Place result{Window::local, program_.local_bytes};
     program_.local_bytes += variable.size_bytes;
     if (program_.local_bytes > kMaxLocalBytes) {
-      throw UsageError(
-          fmt::format("PTX: a thread has more than {} bytes of local memory", kMaxLocalBytes));
+      refuse("PTX: a thread has more than {} bytes of local memory", kMaxLocalBytes);
     }
     return result;
   }
@@ -130,7 +124,7 @@ class KernelDecoder {
     if (!is_wide) value = static_cast<std::uint32_t>(value);
     const auto [found, is_new] = constants_.try_emplace({value, is_wide}, 0);
     if (is_new) {
-      if (constants_.size() > kMaxConstants) throw UsageError("PTX: too many constants");
+      if (constants_.size() > kMaxConstants) refuse("PTX: too many constants");
       found->second = ~static_cast<std::int32_t>(program_.constants.size() / 32);
       for (std::size_t lane = 0; lane < 32; ++lane) {
         program_.constants.push_back(static_cast<std::uint32_t>(value));
@@ -249,7 +243,7 @@ std::int32_t Form::slot_of(const PtxOperand& operand_of, PtxType type_of) const 
 
 void KernelDecoder::call(const PtxFunction& function, const std::vector<Place>& bound, int depth) {
   if (++num_calls_ > kMaxCalls) {
-    throw UsageError(fmt::format("PTX: {} has more than {} calls", function.name, kMaxCalls));
+    refuse("PTX: {} has more than {} calls", function.name, kMaxCalls);
   }
   Frame frame{function};
   for (const PtxRegister& reg : function.registers) {
@@ -264,8 +258,7 @@ void KernelDecoder::call(const PtxFunction& function, const std::vector<Place>& 
   const std::size_t first = program_.ops.size();
   for (const PtxInstruction& instruction : function.instructions) {
     if (program_.ops.size() > kMaxOps) {
-      throw UsageError(
-          fmt::format("PTX: {} has more than {} instructions", function.name, kMaxOps));
+      refuse("PTX: {} has more than {} instructions", function.name, kMaxOps);
     }
     begins.push_back(static_cast<std::int32_t>(program_.ops.size()));
     const std::string_view name =

@@ -175,8 +175,14 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
 }
 
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
-  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_ERROR_NOT_SUPPORTED;
-  give(value, object<LoadedKernel>(function).most_dynamic_bytes);
+  const auto& kernel = object<LoadedKernel>(function);
+  if (attribute == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES) {
+    give(value, kernel.program->local_bytes);
+  } else if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+    give(value, kernel.most_dynamic_bytes);
+  } else {
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
   return gpu().status();
 }
 

@@ -7,8 +7,6 @@
 #include <cstring>
 #include <thread>
 
-#include "base/error.h"
-
 namespace assay::emulator {
 namespace {
 

@@ -1,14 +1,11 @@
 #include "emulator/machine.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <list>
 #include <mutex>
 #include <thread>
 
-#include "base/error.h"
 #include "emulator/warp.h"
 
 namespace assay::emulator {
@@ -173,12 +170,11 @@ Module load(std::string_view ptx) {
       const auto found = module.variables.find(address.name);
       const auto place = module.variables.find(variable.name);
       if (found == module.variables.end() || place == module.variables.end()) {
-        throw UsageError(
-            fmt::format("PTX: emulator/unsupported: the address of {} as a value", address.name));
+        refuse("PTX: emulator/unsupported: the address of {} as a value", address.name);
       }
       const std::uint64_t value = found->second.address() + address.added;
       if (address.at + 8 > variable.size_bytes) {
-        throw UsageError("PTX: an address in fewer than 8 bytes");
+        refuse("PTX: an address in fewer than 8 bytes");
       }
       std::memcpy(place->second.bytes.get() + address.at, &value, 8);
     }
@@ -192,32 +188,32 @@ Module load(std::string_view ptx) {
 
 void check_launch(const Program& program, const LaunchShape& shape) {
   const PtxFunction& kernel = *program.kernel;
-  const auto refuse = [&](const std::string& why) {
-    throw UsageError(fmt::format("launch of {}: {}", kernel.name, why));
-  };
   for (std::size_t i = 0; i < 3; ++i) {
     if (shape.grid[i] == 0 || shape.block[i] == 0 || shape.cluster[i] == 0) {
-      refuse("a dimension of the grid, the block or the cluster is 0");
+      refuse("launch of {}: a dimension of the grid, the block or the cluster is 0", kernel.name);
     }
     if (shape.grid[i] % shape.cluster[i] != 0) {
-      refuse(fmt::format("{} blocks are no whole clusters of {}", shape.grid[i], shape.cluster[i]));
+      refuse("launch of {}: {} blocks are no whole clusters of {}", kernel.name, shape.grid[i],
+             shape.cluster[i]);
     }
   }
   const std::uint64_t threads = volume(shape.block), cluster = volume(shape.cluster);
   if (threads > kernel.max_threads) {
-    refuse(fmt::format("{} threads of a block; at most {}", threads, kernel.max_threads));
+    refuse("launch of {}: {} threads of a block; at most {}", kernel.name, threads,
+           kernel.max_threads);
   }
-  if (cluster > 16) refuse(fmt::format("{} blocks of a cluster; at most 16", cluster));
+  if (cluster > 16)
+    refuse("launch of {}: {} blocks of a cluster; at most 16", kernel.name, cluster);
   if (program.shared_bytes + shape.dynamic_shared_bytes > (std::size_t{227} << 10)) {
-    refuse(fmt::format("{} bytes of shared memory; at most 232448",
-                       program.shared_bytes + shape.dynamic_shared_bytes));
+    refuse("launch of {}: {} bytes of shared memory; at most 232448", kernel.name,
+           program.shared_bytes + shape.dynamic_shared_bytes);
   }
   const std::uint64_t slot_bytes = std::uint64_t{128} * program.num_slots;
   const std::uint64_t bytes =
       (slot_bytes + 32 * program.local_bytes) * ((threads + 31) / 32) * cluster;
   if (bytes > kMaxClusterBytes) {
-    refuse(fmt::format("registers and local memory of a cluster take {} bytes; at most {}", bytes,
-                       kMaxClusterBytes));
+    refuse("launch of {}: registers and local memory of a cluster take {} bytes; at most {}",
+           kernel.name, bytes, kMaxClusterBytes);
   }
 }
 
@@ -225,11 +221,11 @@ LaunchOutcome run(const Module& module, std::string_view kernel, const LaunchSha
                   std::span<const std::byte> parameters, const Memory& memory,
                   const MachineOptions& options) {
   const Program* const program = module.kernel(kernel);
-  if (program == nullptr) throw UsageError(fmt::format("the module has no kernel {}", kernel));
+  if (program == nullptr) refuse("the module has no kernel {}", kernel);
   check_launch(*program, shape);
   if (parameters.size() < program->parameter_bytes) {
-    throw UsageError(fmt::format("launch of {}: {} bytes of parameters; expected {}", kernel,
-                                 parameters.size(), program->parameter_bytes));
+    refuse("launch of {}: {} bytes of parameters; expected {}", kernel, parameters.size(),
+           program->parameter_bytes);
   }
   LaunchState launch{module.text, *program, shape, options, memory, parameters};
   Queue queue;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -88,22 +89,26 @@ class Memory {
 /// launch before has left.
 class LeftLocal {
  public:
-  /// What the block of this number has left, or NaNs.
-  std::vector<std::byte> take(std::uint64_t block, std::size_t num_bytes) {
+  /// What the threads of the block of this number have left, or NaNs.
+  std::vector<std::byte> take(std::uint64_t block, std::size_t num_threads,
+                              std::size_t thread_bytes) {
     const std::lock_guard lock(mutex_);
-    const auto left = left_.find(block);
-    if (left == left_.end()) return std::vector<std::byte>(num_bytes, std::byte{0xff});
-    std::vector<std::byte> bytes = std::move(left->second);
-    num_bytes_ -= bytes.size();
-    left_.erase(left);
-    bytes.resize(num_bytes, std::byte{0xff});
-    return bytes;
+    Threads threads(num_threads, thread_bytes);
+    if (const auto left = left_.find(block); left != left_.end()) threads.copy(left->second);
+    return std::move(threads.bytes);
   }
-  void leave(std::uint64_t block, std::vector<std::byte> bytes) {
+  /// What lies behind `thread_bytes` of each thread stays what it was.
+  void leave(std::uint64_t block, std::size_t thread_bytes, std::vector<std::byte> bytes) {
     const std::lock_guard lock(mutex_);
-    if (bytes.empty() || num_bytes_ + bytes.size() > kMostBytes || left_.contains(block)) return;
-    num_bytes_ += bytes.size();
-    left_[block] = std::move(bytes);
+    if (bytes.empty()) return;
+    Threads now(bytes.size() / thread_bytes, thread_bytes), &left = left_[block];
+    now.bytes = std::move(bytes);
+    Threads all(std::max(left.count, now.count), std::max(left.each_bytes, thread_bytes));
+    if (num_bytes_ + all.bytes.size() - left.bytes.size() > kMostBytes) return;
+    num_bytes_ += all.bytes.size() - left.bytes.size();
+    all.copy(left);
+    all.copy(now);
+    left = std::move(all);
   }
   void clear() {
     const std::lock_guard lock(mutex_);
@@ -114,8 +119,25 @@ class LeftLocal {
  private:
   static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 
+  struct Threads {
+    std::size_t count = 0, each_bytes = 0;
+    std::vector<std::byte> bytes = {};
+
+    Threads() = default;
+    Threads(std::size_t num_threads, std::size_t thread_bytes)
+        : count(num_threads),
+          each_bytes(thread_bytes),
+          bytes(count * each_bytes, std::byte{0xff}) {}
+    void copy(const Threads& from) {
+      for (std::size_t i = 0; i < std::min(count, from.count); ++i) {
+        std::copy_n(from.bytes.begin() + i * from.each_bytes, std::min(each_bytes, from.each_bytes),
+                    bytes.begin() + i * each_bytes);
+      }
+    }
+  };
+
   std::mutex mutex_;
-  std::map<std::uint64_t, std::vector<std::byte>> left_;
+  std::map<std::uint64_t, Threads> left_;
   std::size_t num_bytes_ = 0;
 };
 

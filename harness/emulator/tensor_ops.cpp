@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -26,7 +24,7 @@ void put_words(Warp& warp, std::int32_t slot, const WarpWords& value) {
 
 bool check_whole(Warp& warp, std::uint32_t lanes) {
   if (lanes == ~0u) return true;
-  warp.report(FindingKind::misuse, "not all lanes of the warp take part");
+  warp.misuse(0, "not all lanes of the warp take part");
   return false;
 }
 
@@ -206,7 +204,7 @@ void carry_out_until(Warp& warp, std::uint64_t count) {
 
 void multiply_async(Warp& warp, const Op& op, std::uint32_t lanes) {
   if (lanes != ~0u || warp.index / 4 * 4 + 4 > warp.block->warps.size()) {
-    warp.report(FindingKind::misuse, "not all threads of a warpgroup take part");
+    warp.misuse(0, "not all threads of a warpgroup take part");
     throw StopLaunch();
   }
   Warpgroup& group = warpgroup_of(warp);
@@ -217,7 +215,7 @@ void multiply_async(Warp& warp, const Op& op, std::uint32_t lanes) {
   const std::uint64_t b = lanes_in<std::uint64_t>(warp, op.b)[0];
   const bool accumulates = op.c == kNoSlot ? (op.mask & 1) != 0 : (warp.predicate(op.c) & 1) != 0;
   if (work.begun != 0 && (work.op != &op || work.a != a || work.b != b)) {
-    warp.report(FindingKind::misuse, "warps of a warpgroup multiply different matrices");
+    warp.misuse(0, "warps of a warpgroup multiply different matrices");
     throw StopLaunch();
   }
   work.op = &op;

@@ -1,7 +1,5 @@
 #include "emulator/warp.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 // Lanes of a warp that parted are fragments, which take turns, so that a lane that spins never
@@ -190,7 +188,7 @@ int run_fragment(Warp& warp, std::size_t index, int budget) {
           if (chosen[lane] == first) alike |= 1u << lane;
         }
         if (first >= op.list.size()) {
-          warp.report(FindingKind::misuse, "a jump beyond its table", std::countr_zero(lanes));
+          warp.misuse(std::countr_zero(lanes), "a jump beyond its table");
           throw StopLaunch();
         }
         if (alike != lanes) {

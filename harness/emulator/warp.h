@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -180,6 +182,10 @@ struct Warp {
   const std::vector<Op>& ops() const;
   const Op& op_at(std::int32_t pc) const { return ops()[pc]; }
   void report(FindingKind kind, const std::string& text, int lane = 0);
+  template <class... A>
+  void misuse(int lane, fmt::format_string<A...> text, A&&... values) {
+    report(FindingKind::misuse, fmt::format(text, std::forward<A>(values)...), lane);
+  }
   /// Something happened that others may wait for.
   void progress();
 };

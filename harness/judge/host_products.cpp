@@ -1,5 +1,6 @@
 #include "judge/host_products.h"
 
+#include <algorithm>
 #include <bit>
 #include <vector>
 
@@ -121,6 +122,27 @@ void multiply_sparse_on_host(const OperationCall& call) {
     sums.push_back(sum);
   }
   write_values(call.operand("out"), 0, sums);
+}
+
+void scatter_on_host(const OperationCall& call) {
+  const Operand& out = call.operand("out");
+  const std::vector<double> x = host_values(call.operand("x")),
+                            index = host_values(call.operand("index"));
+  const std::size_t columns = x.size() / std::max<std::size_t>(index.size(), 1);
+  const auto* const x_terms = reinterpret_cast<const float*>(call.terms_of("x"));
+  std::vector<double> sums(static_cast<std::size_t>(out.elements())), terms = sums;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double row = index[i / columns];
+    const auto place = static_cast<std::size_t>(std::max(row, 0.0)) * columns + i % columns;
+    if (row < 0 || place >= sums.size()) continue;
+    sums[place] += x[i];
+    terms[place] += x_terms != nullptr ? x_terms[i] : x[i] * x[i];
+  }
+  write_values(out, 0, sums);
+  auto* const out_terms = reinterpret_cast<float*>(call.terms_of("out"));
+  for (std::size_t i = 0; out_terms != nullptr && i < terms.size(); ++i) {
+    out_terms[i] = static_cast<float>(terms[i]);
+  }
 }
 
 }  // namespace assay

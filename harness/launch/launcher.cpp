@@ -98,6 +98,16 @@ void Launcher::write_symbols(CUstream stream) const {
   }
 }
 
+bool Launcher::has_local_memory() const {
+  return std::ranges::any_of(launches_, [&](const Launch& launch) {
+    int bytes = 0;
+    driver_->check(driver_->cuFuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
+                                               launch.ready.function),
+                   "cuFuncGetAttribute");
+    return bytes > 0;
+  });
+}
+
 int Launcher::shared_sm_threads() const {
   int most_threads = 0;
   for (const Launch& launch : launches_) {

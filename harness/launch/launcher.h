@@ -46,6 +46,9 @@ class Launcher {
   /// out; 0: there is none. Throws CudaError.
   int shared_sm_threads() const;
 
+  /// Whether threads have local memory, which nobody clears between launches. Throws CudaError.
+  bool has_local_memory() const;
+
   std::shared_ptr<const Module> module() const { return module_; }
   /// What write_symbols() copies.
   const std::vector<DeviceCopy>& symbols() const { return symbols_; }

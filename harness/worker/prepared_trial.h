@@ -36,6 +36,8 @@ class PreparedTrial {
   void enqueue() const { enqueue(worker_->stream); }
   void enqueue(CUstream stream) const { launcher_.enqueue(stream); }
 
+  bool has_local_memory() const { return launcher_.has_local_memory(); }
+
   /// Makes all ready for a launch that is checked, on inputs that `seed` makes.
   void ready(std::uint64_t seed);
   /// Checks what that launch left. Throws Failure, CudaError.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "judge/host_products.h"
 #include "judge/operation.h"
 
 namespace assay {
@@ -30,6 +31,10 @@ class ScatterAdd : public Operation {
     const Operand& x = call.operand("x");
     const Operand& index = call.operand("index");
     const Operand& out = call.operand("out");
+    // Types that the host has, too.
+    const bool is_plain =
+        x.dtype <= DType::f64 && out.dtype <= DType::f64 && index.dtype == DType::i32;
+    if (engine.driver().is_emulated() && is_plain) return scatter_on_host(call);
     engine.support().scatter_rows(dense(x), x.shape.at(0), per_column(&index), out.dtype, out.data,
                                   rows_of(out), call.terms_of("x", dense(x)), call.terms_of("out"));
   }

@@ -101,5 +101,23 @@ TEST(Memory, FindsMemoryThatIsSomebodyElses) {
   EXPECT_EQ(memory.allocate(1), 0u);
 }
 
+// A fill kernel with a little local memory of its own ran between two launches. What lay behind it
+// in each thread's memory was then lost, and the first bytes went to other threads.
+TEST(LeftLocal, KeepsWhatLiesBehindTheMemoryOfASmallerKernel) {
+  const auto bytes = [](std::initializer_list<int> values) {
+    std::vector<std::byte> result;
+    for (const int value : values) result.push_back(static_cast<std::byte>(value));
+    return result;
+  };
+  LeftLocal left;
+  EXPECT_EQ(left.take(0, 2, 2), bytes({255, 255, 255, 255}));
+  left.leave(0, 3, bytes({1, 2, 3, 4, 5, 6}));
+  left.leave(1, 1, bytes({70}));
+  EXPECT_EQ(left.take(0, 2, 1), bytes({1, 4}));
+  left.leave(0, 1, bytes({8, 9}));
+  EXPECT_EQ(left.take(0, 2, 3), bytes({8, 2, 3, 9, 5, 6}));
+  EXPECT_EQ(left.take(0, 3, 2), bytes({8, 2, 9, 5, 255, 255}));
+}
+
 }  // namespace
 }  // namespace assay::emulator

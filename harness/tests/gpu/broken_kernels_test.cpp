@@ -59,7 +59,6 @@ const std::map<std::string, std::string> kNeedAGpu = {
     {"copies_the_reference",
      "it looks around in memory that is mapped and nobody's, and only the "
      "emulator knows which memory is nobody's"},
-    {"remembers_an_order", "its reference takes more instructions than the emulator allows"},
     {"reuses_its_scratch",
      "the mark of a block that has ended is there for blocks that begin later, "
      "and on a GPU all begin at once"},

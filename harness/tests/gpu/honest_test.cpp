@@ -15,6 +15,8 @@ TEST_P(HonestTest, EveryOrderOfSummationIsCorrect) {
       load_kernel(test::source_folder() / "harness/tests/kernels/honest/product_orders.yaml");
   for (auto& [dim, size] : kernel.smoke) {
     if (dim == "K") size = GetParam();
+    // The emulator takes seconds for a hundred million terms, which a launch adds up otherwise.
+    if (dim == "M" && test::is_emulated() && GetParam() > 10000) size = 6;
   }
   for (const Value& order : kernel.params.at(0).values) {
     TrialRequest request = request_of(kernel, runner_->info(), {{"ORDER", order}});
