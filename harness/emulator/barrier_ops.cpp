@@ -127,16 +127,16 @@ void arrive(Warp& warp, const Op& op, std::uint32_t lanes) {
     Mbarrier* const barrier = mbarrier_at(warp, op.at.window, lane, address_of(warp, op.at, lane));
     if (barrier == nullptr) continue;
     SyncPoint& point = warp.block->cluster->points[cluster_address(warp, op, lane)];
-    const std::uint32_t parity = barrier->parity();
+    const std::uint32_t parity = barrier->parity;
     if ((op.mode & kArrives) != 0) release(warp, point);
-    warp.put(op.out, lane, true, barrier->bits());
+    warp.put(op.out, lane, true, std::bit_cast<std::uint64_t>(*barrier));
     const std::uint32_t value = op.a == kNoSlot ? 1 : warp.in(op.a)[lane];
     if ((op.mode & kExpects) != 0) barrier->expect(std::int64_t{value});
     if ((op.mode & kCompletes) != 0) barrier->expect(-std::int64_t{value});
     if ((op.mode & kArrives) != 0 && !barrier->arrive((op.mode & kExpects) == 0 ? value : 1)) {
       warp.misuse(lane, "arrives at an mbarrier that expects nobody more");
     }
-    if (barrier->parity() != parity) complete_phase(point);
+    if (barrier->parity != parity) complete_phase(point);
   }
 }
 
@@ -152,10 +152,9 @@ std::uint32_t completed(Warp& warp, const Op& op, std::uint32_t lanes, std::uint
       result |= 1u << lane;
       continue;
     }
-    waited = (op.mode & kParity) != 0
-                 ? warp.in(op.a)[lane] & 1
-                 : Mbarrier::of(lanes_in<std::uint64_t>(warp, op.a)[lane]).parity();
-    if (barrier->parity() == waited) continue;
+    waited = (op.mode & kParity) != 0 ? warp.in(op.a)[lane] & 1
+                                      : std::bit_cast<Mbarrier>(warp.get(op.a, lane, true)).parity;
+    if (barrier->parity == waited) continue;
     result |= 1u << lane;
     acquire(warp, warp.block->cluster->points[cluster_address(warp, op, lane)]);
   }
@@ -195,7 +194,7 @@ bool test_phase(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t lane
 
 void count_pending(Warp& warp, const Op& op, std::uint32_t lanes) {
   for (const int lane : Lanes(lanes)) {
-    warp.at(op.out)[lane] = Mbarrier::of(lanes_in<std::uint64_t>(warp, op.a)[lane]).pending();
+    warp.at(op.out)[lane] = std::bit_cast<Mbarrier>(warp.get(op.a, lane, true)).pending;
   }
 }
 

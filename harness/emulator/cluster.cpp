@@ -73,7 +73,7 @@ std::unique_ptr<BlockState> make_block(ClusterState& cluster, const Extents& ind
                        launch.shape.dynamic_shared_bytes);
   // What nobody wrote is not zero.
   std::fill(block->shared.begin(), block->shared.end(), std::byte{0xff});  // NaN, as any float
-  if (launch.options.finds_races) block->shadow.resize(block->shared.size() / 4 + 1);
+  block->shadow.resize(block->shared.size() / 4 + 1);
   const std::size_t num_warps = (block->num_threads + 31) / 32;
   const auto slots = static_cast<std::size_t>(program.num_slots) * 32;
   block->storage.resize(slots * num_warps);

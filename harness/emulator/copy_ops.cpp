@@ -51,9 +51,9 @@ void signal_mbarrier(Warp& warp, int lane, std::uint32_t address, std::int32_t b
   Clock now(num_actors(cluster));
   now.raise(warp.actor->index, warp.actor->event);
   point.arriving.join({now, now});
-  const std::uint32_t parity = barrier->parity();
+  const std::uint32_t parity = barrier->parity;
   barrier->expect(-std::int64_t{bytes});
-  if (barrier->parity() != parity) complete_phase(point);
+  if (barrier->parity != parity) complete_phase(point);
 }
 
 namespace {
@@ -101,7 +101,7 @@ void arrive_after_copies(Warp& warp, const Op& op, std::uint32_t lanes) {
     addresses.push_back(own_address(warp, address_of(warp, op.at, lane)));
     if (op.mode != 0) continue;  // .noinc; else the phase expects it
     Mbarrier* const barrier = mbarrier_at(warp, Window::cluster, lane, addresses.back());
-    if (barrier != nullptr) *barrier = Mbarrier::of(barrier->bits() + 1);
+    if (barrier != nullptr) barrier->pending = (barrier->pending + 1) & 0xfffff;
   }
   begin_work(warp, {}, [&warp, &op, actor, addresses] {
     const AsBegun as(warp, &op, actor);
@@ -110,11 +110,11 @@ void arrive_after_copies(Warp& warp, const Op& op, std::uint32_t lanes) {
       signal_mbarrier(warp, 0, address, 0);
       Mbarrier* const barrier = mbarrier_at(warp, Window::cluster, 0, address);
       if (barrier == nullptr) continue;
-      const std::uint32_t parity = barrier->parity();
+      const std::uint32_t parity = barrier->parity;
       if (!barrier->arrive(1)) {
         warp.misuse(0, "arrives at an mbarrier that expects nobody more");
       }
-      if (barrier->parity() != parity) complete_phase(warp.block->cluster->points[address]);
+      if (barrier->parity != parity) complete_phase(warp.block->cluster->points[address]);
     }
   });
 }

@@ -135,7 +135,7 @@ struct FloatForm {
 /// F of as many operands as it takes.
 template <class F>
 double call(double a, double b, double c, const Modifiers& how) {
-  constexpr F kCall;
+  constexpr F kCall{};
   if constexpr (std::is_invocable_v<F, double>) {
     return kCall(a);
   } else if constexpr (std::is_invocable_v<F, double, double>) {

@@ -85,10 +85,8 @@ std::vector<std::int32_t> Form::out_each(std::size_t index, PtxType type_of) {
 }
 
 void Form::take(std::string_view letters, PtxType type_of) {
-  static const std::map<PtxType, PtxType> kWider{{PtxType::s16, PtxType::s32},
-                                                 {PtxType::u16, PtxType::u32},
-                                                 {PtxType::s32, PtxType::s64},
-                                                 {PtxType::u32, PtxType::u64}};
+  const bool can_widen = type_of >= PtxType::u16 && type_of <= PtxType::s32 &&
+                         (bits_of(type_of) == 16 || bits_of(type_of) == 32);
   std::int32_t* const slots[] = {&op.out, &op.a, &op.b, &op.c, &op.d};
   std::size_t at = 0, slot = 0;
   for (std::size_t i = 0; i < letters.size(); ++i) {
@@ -104,42 +102,26 @@ void Form::take(std::string_view letters, PtxType type_of) {
     if (letters[i] == '-' || is_missing) ++slot;
     if (letters[i] == '-' || letters[i] == '&' || is_missing) continue;
     const PtxOperand& from = operand(at++);
-    PtxType type_here = type_of;
-    switch (letters[i]) {
-      case '@':
-        op.at = address(from);
-        continue;
-      case '#':
-        op.mode = number(at - 1);
-        continue;
-      case 'm':
-        op.control = Control::meet;
-        op.d = in(from, PtxType::b32);
-        continue;
-      case 'u':
-        type_here = PtxType::u32;
-        break;
-      case 'x':
-        type_here = PtxType::u64;
-        break;
-      case 'p':
-        type_here = PtxType::pred;
-        break;
-      case 'w':
-        type_here = kWider.contains(type_of) ? kWider.at(type_of) : throw UnknownForm();
-        break;
-      default:
-        break;
-    }
-    if (slot > 0) {
-      *slots[slot] = in(from, type_here);
-    } else if (from.kind == PtxOperand::Kind::pair) {
-      op.out = out(from.parts[0], type_here);
-      op.target = out(from.parts[1], PtxType::pred);
+    if (letters[i] == '@') {
+      op.at = address(from);
+    } else if (letters[i] == '#') {
+      op.mode = number(at - 1);
+    } else if (letters[i] == 'm') {
+      op.control = Control::meet;
+      op.d = in(from, PtxType::b32);
     } else {
-      op.out = out(from, type_here);
+      const PtxType type_here = letters[i] == 'u'   ? PtxType::u32
+                                : letters[i] == 'x' ? PtxType::u64
+                                : letters[i] == 'p' ? PtxType::pred
+                                : letters[i] != 'w' ? type_of
+                                : can_widen ? static_cast<PtxType>(static_cast<int>(type_of) + 1)
+                                            : throw UnknownForm();
+      const bool is_pair = from.kind == PtxOperand::Kind::pair;
+      *slots[slot] =
+          slot > 0 ? in(from, type_here) : out(is_pair ? from.parts[0] : from, type_here);
+      if (is_pair && slot == 0) op.target = out(from.parts[1], PtxType::pred);
+      ++slot;
     }
-    ++slot;
   }
 }
 

@@ -50,28 +50,26 @@ std::size_t elf_bytes(const char* file) {
 
 const char* name_of(CUresult error) {
   if (const OwnError* const own = find_own_error(error)) return own->name;
-  switch (error) {
 #define ASSAY_NAME(name) \
-  case name:             \
-    return #name;
-    ASSAY_NAME(CUDA_ERROR_INVALID_VALUE)
-    ASSAY_NAME(CUDA_ERROR_OUT_OF_MEMORY)
-    ASSAY_NAME(CUDA_ERROR_INVALID_DEVICE)
-    ASSAY_NAME(CUDA_ERROR_INVALID_IMAGE)
-    ASSAY_NAME(CUDA_ERROR_INVALID_PTX)
-    ASSAY_NAME(CUDA_ERROR_NOT_FOUND)
-    ASSAY_NAME(CUDA_ERROR_ILLEGAL_ADDRESS)
-    ASSAY_NAME(CUDA_ERROR_MISALIGNED_ADDRESS)
-    ASSAY_NAME(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
-    ASSAY_NAME(CUDA_ERROR_LAUNCH_FAILED)
-    ASSAY_NAME(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)
-    ASSAY_NAME(CUDA_ERROR_INVALID_CLUSTER_SIZE)
-    ASSAY_NAME(CUDA_ERROR_ILLEGAL_STATE)
-    ASSAY_NAME(CUDA_ERROR_UNKNOWN)
+  { name, #name }
+  static const std::map<CUresult, const char*> kNames{
+      ASSAY_NAME(CUDA_ERROR_INVALID_VALUE),
+      ASSAY_NAME(CUDA_ERROR_OUT_OF_MEMORY),
+      ASSAY_NAME(CUDA_ERROR_INVALID_DEVICE),
+      ASSAY_NAME(CUDA_ERROR_INVALID_IMAGE),
+      ASSAY_NAME(CUDA_ERROR_INVALID_PTX),
+      ASSAY_NAME(CUDA_ERROR_NOT_FOUND),
+      ASSAY_NAME(CUDA_ERROR_ILLEGAL_ADDRESS),
+      ASSAY_NAME(CUDA_ERROR_MISALIGNED_ADDRESS),
+      ASSAY_NAME(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES),
+      ASSAY_NAME(CUDA_ERROR_LAUNCH_FAILED),
+      ASSAY_NAME(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE),
+      ASSAY_NAME(CUDA_ERROR_INVALID_CLUSTER_SIZE),
+      ASSAY_NAME(CUDA_ERROR_ILLEGAL_STATE),
+      ASSAY_NAME(CUDA_ERROR_UNKNOWN)};
 #undef ASSAY_NAME
-    default:
-      return nullptr;
-  }
+  const auto found = kNames.find(error);
+  return found == kNames.end() ? nullptr : found->second;
 }
 
 std::string_view machine_code_of(const void* image) {

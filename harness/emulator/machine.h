@@ -111,7 +111,6 @@ struct MachineOptions {
   std::uint64_t max_instructions = 20'000'000'000ull;  // of lanes, in the launch
   std::size_t max_findings = 20;                       // the launch ends at this many
   std::uint32_t resident_blocks = 132 * 8;             // that may wait for each other
-  bool finds_races = true;                             // in shared memory
   /// Whether a read of shared memory that nobody wrote is a finding. It is no mistake of a kernel
   /// that makes no use of the value; else the value, a NaN, shows in the output.
   bool finds_uninitialised = false;

@@ -53,7 +53,7 @@ std::byte* resolve_shared(Warp& warp, int lane, std::uint32_t address, std::uint
     warp.misuse(lane, "{} shared memory of block {} of the cluster, which has ended", word(access),
                 rank);
   }
-  if (!block.shadow.empty()) note_access(warp, block, lane, offset, bytes, access);
+  note_access(warp, block, lane, offset, bytes, access);
   return block.shared.data() + offset;
 }
 

@@ -121,50 +121,38 @@ std::uint64_t updated(AtomicOperation operation, PtxType type, std::uint64_t old
 bool reduce_elements(AtomicOperation operation, PtxType type, std::byte* destination,
                      const std::byte* source, std::size_t bytes);
 
-/// An mbarrier, as it lies in shared memory; programs may not look into it. Bits 0 to 19: arrivals
-/// that are pending; 20 to 39: arrivals of a phase; 40: the phase's parity; 41 to 62: bytes that
-/// are pending, with a sign; 63: it is initialised.
-class Mbarrier {
- public:
+/// An mbarrier, as it lies in shared memory; programs may not look into it.
+struct Mbarrier {
+  std::uint64_t pending : 20 = 0;  // arrivals
+  std::uint64_t count : 20 = 0;    // arrivals of a phase
+  std::uint64_t parity : 1 = 0;
+  std::uint64_t pending_bytes : 22 = 0;  // more may have come than were announced: modulo 2^22
+  std::uint64_t is_initialised : 1 = 0;
+
   Mbarrier() = default;
-  explicit Mbarrier(std::uint32_t count)
-      : bits_(count | std::uint64_t{count} << 20 | std::uint64_t{1} << 63) {}
-  static Mbarrier of(std::uint64_t bits) {
-    Mbarrier barrier;
-    barrier.bits_ = bits;
-    return barrier;
-  }
+  explicit Mbarrier(std::uint32_t arrivals)
+      : pending(arrivals & 0xfffff), count(arrivals & 0xfffff), is_initialised(1) {}
 
-  std::uint64_t bits() const { return bits_; }
-  bool is_valid() const { return bits_ >> 63 != 0 && count() != 0 && pending() <= count(); }
-  std::uint32_t pending() const { return static_cast<std::uint32_t>(bits_ & 0xfffff); }
-  std::uint32_t count() const { return static_cast<std::uint32_t>(bits_ >> 20 & 0xfffff); }
-  std::uint32_t parity() const { return static_cast<std::uint32_t>(bits_ >> 40 & 1); }
-  std::int32_t pending_bytes() const {
-    return static_cast<std::int32_t>(static_cast<std::int64_t>(bits_ << 1) >> 42);
-  }
-
+  bool is_valid() const { return is_initialised != 0 && count != 0 && pending <= count; }
   /// Bytes are announced, or (negative) have come.
   void expect(std::int64_t bytes) {
-    const auto sum = static_cast<std::uint64_t>(pending_bytes() + bytes) & 0x3fffff;
-    bits_ = (bits_ & ~(std::uint64_t{0x3fffff} << 41)) | sum << 41;
+    pending_bytes = (pending_bytes + bytes) & 0x3fffff;
     check_phase();
   }
   /// False: nobody was pending.
   bool arrive(std::uint32_t times) {
-    if (times > pending()) return false;
-    bits_ -= times;
+    if (times > pending) return false;
+    pending = (pending - times) & 0xfffff;
     check_phase();
     return true;
   }
 
  private:
   void check_phase() {
-    if (pending() != 0 || pending_bytes() != 0) return;
-    bits_ = (bits_ ^ std::uint64_t{1} << 40) | count();
+    if (pending != 0 || pending_bytes != 0) return;
+    parity = parity == 0;
+    pending = count;
   }
-
-  std::uint64_t bits_ = 0;
 };
 
 /// An actor begins something that completes at once, or later.

@@ -1,4 +1,4 @@
-#include "emulator/ptx_cursor.h"
+#include "emulator/ptx_module.h"
 
 #include <fmt/format.h>
 

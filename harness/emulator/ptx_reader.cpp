@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "base/error.h"
-#include "emulator/ptx_cursor.h"
 #include "emulator/ptx_module.h"
 
 namespace assay::emulator {
