@@ -103,41 +103,36 @@ bool wait_cluster(Warp& warp, Fragment& fragment, const Op&, std::uint32_t) {
 // mbarriers, at op.at.
 
 /// init and inval: in any shared memory.
-void set_mbarrier(Warp& warp, const Op& op, std::uint32_t lanes) {
-  for (const int lane : Lanes(lanes)) {
-    const std::uint32_t count = op.a == kNoSlot ? 0 : warp.in(op.a)[lane];
-    if (op.a != kNoSlot && (count == 0 || count >= 1u << 20)) {
-      warp.misuse(lane, "an mbarrier of {} arrivals", count);
-      continue;
-    }
-    std::byte* const at = resolve(warp, op.at, lane, 8, Access::write);
-    if (at != nullptr) {
-      *reinterpret_cast<Mbarrier*>(at) = op.a == kNoSlot ? Mbarrier() : Mbarrier(count);
-    }
-  }
+void set_mbarrier(Warp& warp, const Op& op, int lane) {
   warp.progress();
+  const std::uint32_t count = op.a == kNoSlot ? 0 : warp.in(op.a)[lane];
+  if (op.a != kNoSlot && (count == 0 || count >= 1u << 20)) {
+    warp.misuse(lane, "an mbarrier of {} arrivals", count);
+    return;
+  }
+  std::byte* const at = resolve(warp, op.at, lane, 8, Access::write);
+  if (at == nullptr) return;
+  *reinterpret_cast<Mbarrier*>(at) = op.a == kNoSlot ? Mbarrier() : Mbarrier(count);
 }
 
 constexpr std::uint32_t kArrives = 1, kExpects = 2, kCompletes = 4;
 
 /// op.a: a count, or bytes that are expected or have come; op.out: the state before.
-void arrive(Warp& warp, const Op& op, std::uint32_t lanes) {
+void arrive(Warp& warp, const Op& op, int lane) {
   warp.progress();
-  for (const int lane : Lanes(lanes)) {
-    Mbarrier* const barrier = mbarrier_at(warp, op.at.window, lane, address_of(warp, op.at, lane));
-    if (barrier == nullptr) continue;
-    SyncPoint& point = warp.block->cluster->points[cluster_address(warp, op, lane)];
-    const std::uint32_t parity = barrier->parity;
-    if ((op.mode & kArrives) != 0) release(warp, point);
-    warp.put(op.out, lane, true, std::bit_cast<std::uint64_t>(*barrier));
-    const std::uint32_t value = op.a == kNoSlot ? 1 : warp.in(op.a)[lane];
-    if ((op.mode & kExpects) != 0) barrier->expect(std::int64_t{value});
-    if ((op.mode & kCompletes) != 0) barrier->expect(-std::int64_t{value});
-    if ((op.mode & kArrives) != 0 && !barrier->arrive((op.mode & kExpects) == 0 ? value : 1)) {
-      warp.misuse(lane, "arrives at an mbarrier that expects nobody more");
-    }
-    if (barrier->parity != parity) complete_phase(point);
+  Mbarrier* const barrier = mbarrier_at(warp, op.at.window, lane, address_of(warp, op.at, lane));
+  if (barrier == nullptr) return;
+  SyncPoint& point = warp.block->cluster->points[cluster_address(warp, op, lane)];
+  const std::uint32_t parity = barrier->parity;
+  if ((op.mode & kArrives) != 0) release(warp, point);
+  warp.put(op.out, lane, true, std::bit_cast<std::uint64_t>(*barrier));
+  const std::uint32_t value = op.a == kNoSlot ? 1 : warp.in(op.a)[lane];
+  if ((op.mode & kExpects) != 0) barrier->expect(std::int64_t{value});
+  if ((op.mode & kCompletes) != 0) barrier->expect(-std::int64_t{value});
+  if ((op.mode & kArrives) != 0 && !barrier->arrive((op.mode & kExpects) == 0 ? value : 1)) {
+    warp.misuse(lane, "arrives at an mbarrier that expects nobody more");
   }
+  if (barrier->parity != parity) complete_phase(point);
 }
 
 constexpr std::uint32_t kParity = 1, kTries = 2;
@@ -192,10 +187,8 @@ bool test_phase(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t lane
   return true;
 }
 
-void count_pending(Warp& warp, const Op& op, std::uint32_t lanes) {
-  for (const int lane : Lanes(lanes)) {
-    warp.at(op.out)[lane] = std::bit_cast<Mbarrier>(warp.get(op.a, lane, true)).pending;
-  }
+void count_pending(Warp& warp, const Op& op, int lane) {
+  warp.at(op.out)[lane] = std::bit_cast<Mbarrier>(warp.get(op.a, lane, true)).pending;
 }
 
 void decode_warp_barrier(Form& form) {
@@ -215,17 +208,17 @@ std::vector<Rule> barrier_rules() {
           {"bar|barrier red popc", "uu?up", sync_barrier, kPopc},
           {"bar|barrier red and|or", "pu?up", sync_barrier, kAnd},
           {"bar|barrier arrive", "-uu", arrive_barrier},
-          {"mbarrier init", "-@u", set_mbarrier},
-          {"mbarrier inval", "-@", set_mbarrier},
-          {"mbarrier arrive expect_tx", "?x@u", arrive, kArrives | kExpects},
-          {"mbarrier arrive", "?x@?u", arrive, kArrives},
-          {"mbarrier expect_tx", "-@u", arrive, kExpects},
-          {"mbarrier complete_tx", "-@u", arrive, kCompletes},
+          {"mbarrier init", "-@u", each<set_mbarrier>},
+          {"mbarrier inval", "-@", each<set_mbarrier>},
+          {"mbarrier arrive expect_tx", "?x@u", each<arrive>, kArrives | kExpects},
+          {"mbarrier arrive", "?x@?u", each<arrive>, kArrives},
+          {"mbarrier expect_tx", "-@u", each<arrive>, kExpects},
+          {"mbarrier complete_tx", "-@u", each<arrive>, kCompletes},
           {"mbarrier test_wait parity", "p@u", test_phase, kParity},
           {"mbarrier test_wait", "p@x", test_phase},
           {"mbarrier try_wait parity", "p@u", test_phase, kParity | kTries},
           {"mbarrier try_wait", "p@x", test_phase, kTries},
-          {"mbarrier pending_count", "ux", count_pending}};
+          {"mbarrier pending_count", "ux", each<count_pending>}};
 }
 
 }  // namespace assay::emulator

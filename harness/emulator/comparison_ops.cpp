@@ -180,25 +180,21 @@ std::uint64_t converted(const Op& op, std::uint64_t bits) {
   return encode(to, value, how);
 }
 
-void convert(Warp& warp, const Op& op, std::uint32_t lanes) {
+void convert(Warp& warp, const Op& op, int i) {
   const bool is_wide = (op.mode & kWideOut) != 0;
-  for (const int i : Lanes(lanes)) {
-    warp.put(op.out, i, is_wide, converted(op, warp.get(op.a, i, op.bytes == 8)));
-  }
+  warp.put(op.out, i, is_wide, converted(op, warp.get(op.a, i, op.bytes == 8)));
 }
 
 /// Two values, or a pair of another format, into a pair: the first operand is the upper one.
-void convert_pair(Warp& warp, const Op& op, std::uint32_t lanes) {
+void convert_pair(Warp& warp, const Op& op, int i) {
   const PtxType to = op.type, from = op.from_type;
   const int out_bits = bits_of(op.type) / 2, in_bits = bits_of(op.from_type) / 2;
-  for (const int i : Lanes(lanes)) {
-    const std::uint32_t first = warp.in(op.a)[i];
-    const std::uint32_t high = op.b != kNoSlot ? first : first >> in_bits;
-    const std::uint32_t low = op.b != kNoSlot ? warp.in(op.b)[i] : first & ((1u << in_bits) - 1);
-    warp.at(op.out)[i] =
-        static_cast<std::uint32_t>(encode(to, decode(from, high), op.modifiers) << out_bits |
-                                   encode(to, decode(from, low), op.modifiers));
-  }
+  const std::uint32_t first = warp.in(op.a)[i];
+  const std::uint32_t high = op.b != kNoSlot ? first : first >> in_bits;
+  const std::uint32_t low = op.b != kNoSlot ? warp.in(op.b)[i] : first & ((1u << in_bits) - 1);
+  warp.at(op.out)[i] =
+      static_cast<std::uint32_t>(encode(to, decode(from, high), op.modifiers) << out_bits |
+                                 encode(to, decode(from, low), op.modifiers));
 }
 
 /// What most kernels convert, in loops; null: other types.
@@ -231,7 +227,7 @@ void decode_conversion(Form& form) {
       if (op.from_type != PtxType::f32) throw UnknownForm();
       op.b = form.in(2, op.from_type);
     }
-    op.run = convert_pair;
+    op.run = each<convert_pair>;
     return;
   }
   if (is_pair(op.from_type)) throw UnknownForm();
@@ -246,7 +242,7 @@ void decode_conversion(Form& form) {
                         wide_out == (bits_of(op.type) == 64);
   if (is_plain) op.run = fast(op.type, op.from_type);
   if (wide_out) op.mode |= kWideOut;
-  if (op.run == nullptr) op.run = convert;
+  if (op.run == nullptr) op.run = each<convert>;
 }
 
 }  // namespace

@@ -245,57 +245,52 @@ bool take_box(Warp& warp, BulkCopy& copy) {
 }
 
 template <bool (*kTake)(Warp&, BulkCopy&)>
-void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
-  for (const int lane : Lanes(lanes)) {
-    BulkCopy copy;
-    copy.op = &op;
-    copy.lane = lane;
-    copy.shared = static_cast<std::uint32_t>(address_of(warp, op.at, lane));
-    if (!kTake(warp, copy)) continue;
-    if (static_cast<Way>(op.mode) == Way::to_global) {
-      copy.shared = own_address(warp, copy.shared);
-      copy.actor = own_actor(warp, 1);
-      begin_work(warp, copy.actor, [&warp, copy] { carry_out(warp, copy); });
-      continue;
-    }
-    const auto barrier = static_cast<std::uint32_t>(address_of(warp, op.barrier, lane));
-    const std::uint32_t place = copy.shared;
-    // A multicast goes to the same place in each block of op.list[0]'s mask, and signals there.
-    const std::uint32_t ranks = op.list.empty() ? 1 : warp.in(op.list[0])[lane] & 0xffff;
-    for (const int rank : Lanes(ranks)) {
-      const auto target = [&](std::uint32_t address) {
-        if (!op.list.empty()) return in_block(address, rank);
-        return op.at.window == Window::shared ? own_address(warp, address) : address;
-      };
-      copy.shared = target(place);
-      copy.signalled = target(barrier);
-      copy.actor = signal_actor(warp, copy.signalled);
-      begin_work(warp, copy.actor, [&warp, copy] { carry_out(warp, copy); });
-    }
+void copy_bulk(Warp& warp, const Op& op, int lane) {
+  BulkCopy copy;
+  copy.op = &op;
+  copy.lane = lane;
+  copy.shared = static_cast<std::uint32_t>(address_of(warp, op.at, lane));
+  if (!kTake(warp, copy)) return;
+  if (static_cast<Way>(op.mode) == Way::to_global) {
+    copy.shared = own_address(warp, copy.shared);
+    copy.actor = own_actor(warp, 1);
+    begin_work(warp, copy.actor, [&warp, copy] { carry_out(warp, copy); });
+    return;
+  }
+  const auto barrier = static_cast<std::uint32_t>(address_of(warp, op.barrier, lane));
+  const std::uint32_t place = copy.shared;
+  // A multicast goes to the same place in each block of op.list[0]'s mask, and signals there.
+  const std::uint32_t ranks = op.list.empty() ? 1 : warp.in(op.list[0])[lane] & 0xffff;
+  for (const int rank : Lanes(ranks)) {
+    const auto target = [&](std::uint32_t address) {
+      if (!op.list.empty()) return in_block(address, rank);
+      return op.at.window == Window::shared ? own_address(warp, address) : address;
+    };
+    copy.shared = target(place);
+    copy.signalled = target(barrier);
+    copy.actor = signal_actor(warp, copy.signalled);
+    begin_work(warp, copy.actor, [&warp, copy] { carry_out(warp, copy); });
   }
 }
 
 /// st.async: values into another block's shared memory, and bytes to its mbarrier.
-void store_async(Warp& warp, const Op& op, std::uint32_t lanes) {
-  for (const int lane : Lanes(lanes)) {
-    const auto to = static_cast<std::uint32_t>(address_of(warp, op.at, lane));
-    const auto barrier = static_cast<std::uint32_t>(address_of(warp, op.barrier, lane));
-    const auto bytes = static_cast<std::uint32_t>(op.list.size()) * op.bytes;
-    std::array<std::byte, 32> values;
-    for (std::size_t i = 0; i < op.list.size(); ++i) {
-      const std::uint64_t value = warp.get(op.list[i], lane, op.bytes == 8);
-      std::memcpy(values.data() + i * op.bytes, &value, op.bytes);
-    }
-    Actor actor = signal_actor(warp, barrier);
-    actor.is_async = false;  // PTX has st.async in the generic proxy
-    begin_work(warp, actor, [&warp, &op, actor, lane, to, barrier, bytes, values] {
-      const AsBegun as(warp, &op, actor);
-      std::byte* const place =
-          resolve(warp, Window::cluster, lane, to, bytes, Access::write, bytes);
-      if (place != nullptr) std::memcpy(place, values.data(), bytes);
-      signal_mbarrier(warp, lane, barrier, bytes);
-    });
+void store_async(Warp& warp, const Op& op, int lane) {
+  const auto to = static_cast<std::uint32_t>(address_of(warp, op.at, lane));
+  const auto barrier = static_cast<std::uint32_t>(address_of(warp, op.barrier, lane));
+  const auto bytes = static_cast<std::uint32_t>(op.list.size()) * op.bytes;
+  std::array<std::byte, 32> values;
+  for (std::size_t i = 0; i < op.list.size(); ++i) {
+    const std::uint64_t value = warp.get(op.list[i], lane, op.bytes == 8);
+    std::memcpy(values.data() + i * op.bytes, &value, op.bytes);
   }
+  Actor actor = signal_actor(warp, barrier);
+  actor.is_async = false;  // PTX has st.async in the generic proxy
+  begin_work(warp, actor, [&warp, &op, actor, lane, to, barrier, bytes, values] {
+    const AsBegun as(warp, &op, actor);
+    std::byte* const place = resolve(warp, Window::cluster, lane, to, bytes, Access::write, bytes);
+    if (place != nullptr) std::memcpy(place, values.data(), bytes);
+    signal_mbarrier(warp, lane, barrier, bytes);
+  });
 }
 
 void decode_async_store(Form& form) {
@@ -307,7 +302,7 @@ void decode_async_store(Form& form) {
   op.list = form.in_each(1, type);
   if (op.list.size() > 4) throw UnknownForm();
   op.barrier = form.address(form.operand(2));
-  op.run = store_async;
+  op.run = each<store_async>;
 }
 
 void decode_bulk_copy(Form& form) {
@@ -352,11 +347,11 @@ void decode_bulk_copy(Form& form) {
     for (const PtxOperand& coordinate : tensor.parts[1].parts) {
       op.more.push_back(form.in(coordinate, PtxType::b32));
     }
-    op.run = copy_bulk<take_box>;
+    op.run = each<copy_bulk<take_box>>;
   } else {
     op.from = form.address(form.operand(1 - shared_at));
     op.c = form.in(at++, PtxType::u32);
-    op.run = copy_bulk<take_line>;
+    op.run = each<copy_bulk<take_line>>;
   }
   if (has_barrier) op.barrier = form.address(form.operand(at++));
   if (is_multicast) op.list.push_back(form.in(at++, PtxType::b16));

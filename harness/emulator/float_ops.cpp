@@ -102,27 +102,23 @@ Handler fma_handler() { return lanewise<Fma, float, float, float, float>; }
 #endif
 
 /// With all modifiers, one lane after the other; f16, bf16 and pairs, too.
-void modified_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
+void modified_lane(Warp& warp, const Op& op, int i) {
   const auto value = [&](std::int32_t slot, int lane) {
     return slot == kNoSlot ? 0u : warp.in(slot)[lane];
   };
-  for (const int i : Lanes(lanes)) {
-    warp.at(op.out)[i] =
-        compute(op.function, op.type, op.modifiers, value(op.a, i), value(op.b, i), value(op.c, i));
-  }
+  warp.at(op.out)[i] =
+      compute(op.function, op.type, op.modifiers, value(op.a, i), value(op.b, i), value(op.c, i));
 }
 
 /// rcp and rsqrt .approx.ftz.f64 (op.mode: rsqrt), with 20 bits of fraction and no subnormals.
-void approximate_wide(Warp& warp, const Op& op, std::uint32_t lanes) {
+void approximate_wide(Warp& warp, const Op& op, int i) {
   const auto flushed = [](double value) {
     return std::abs(value) < 0x1p-1022 ? std::copysign(0.0, value) : value;
   };
-  for (const int i : Lanes(lanes)) {
-    const double a = flushed(std::bit_cast<double>(warp.get(op.a, i, true)));
-    const double result = flushed(1.0 / (op.mode == 0 ? a : std::sqrt(a)));
-    const std::uint64_t kept = std::isnan(result) ? ~std::uint64_t{0} : 0xFFFFFFFF00000000u;
-    warp.put(op.out, i, true, std::bit_cast<std::uint64_t>(result) & kept);
-  }
+  const double a = flushed(std::bit_cast<double>(warp.get(op.a, i, true)));
+  const double result = flushed(1.0 / (op.mode == 0 ? a : std::sqrt(a)));
+  const std::uint64_t kept = std::isnan(result) ? ~std::uint64_t{0} : 0xFFFFFFFF00000000u;
+  warp.put(op.out, i, true, std::bit_cast<std::uint64_t>(result) & kept);
 }
 
 /// An operation, and how it is done rounded to nearest without modifiers; null: as with modifiers.
@@ -245,7 +241,7 @@ void decode_float(Form& form) {
   if (op.type == PtxType::f64) {
     const bool is_root = form.parts[0] == "rsqrt";
     op.mode = is_root ? 1 : 0;
-    op.run = approximates ? approximate_wide : found->f64;
+    op.run = approximates ? each<approximate_wide> : found->f64;
     if (op.modifiers.rounding != Rounding::nearest_even || op.run == nullptr ||
         (approximates && !is_root && form.parts[0] != "rcp")) {
       throw UnknownForm();
@@ -254,7 +250,7 @@ void decode_float(Form& form) {
   }
   if (form.parts[0] == "div" && approximates) op.function = approximate_quotient;
   const bool is_plain = op.type == PtxType::f32 && op.modifiers == Modifiers() && !approximates;
-  op.run = is_plain && found->f32 != nullptr ? found->f32 : modified_lanes;
+  op.run = is_plain && found->f32 != nullptr ? found->f32 : each<modified_lane>;
 }
 
 }  // namespace assay::emulator

@@ -76,21 +76,19 @@ std::int64_t saturated(T a, T b, int sign) {
 
 /// dp4a and dp2a: adds up products of parts of a and bytes of b. op.from_type is the type of b;
 /// op.mode: how many parts, and the first byte of b in the bits above the lowest four.
-void dot(Warp& warp, const Op& op, std::uint32_t lanes) {
+void dot(Warp& warp, const Op& op, int lane) {
   const auto part = [](PtxType type, U word, U index, U width) {
     const U high = word << (32 - width * (index + 1));
     return is_signed(type) ? static_cast<U>(static_cast<S32>(high) >> (32 - width))
                            : high >> (32 - width);
   };
   const U count = op.mode & 15, first = op.mode >> 4;
-  for (const int lane : Lanes(lanes)) {
-    U sum = warp.in(op.c)[lane];
-    for (U i = 0; i < count; ++i) {
-      sum += part(op.type, warp.in(op.a)[lane], i, 32 / count) *
-             part(op.from_type, warp.in(op.b)[lane], i + first, 8);
-    }
-    warp.at(op.out)[lane] = sum;
+  U sum = warp.in(op.c)[lane];
+  for (U i = 0; i < count; ++i) {
+    sum += part(op.type, warp.in(op.a)[lane], i, 32 / count) *
+           part(op.from_type, warp.in(op.b)[lane], i + first, 8);
   }
+  warp.at(op.out)[lane] = sum;
 }
 
 // Shifts by the width and more give 0, or the sign.
@@ -149,21 +147,19 @@ T with_field(T a, T b, U begin, U length) {
 constexpr std::string_view kPermutations[] = {"", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16"};
 
 /// prmt; op.mode is an index of kPermutations.
-void permute(Warp& warp, const Op& op, std::uint32_t lanes) {
+void permute(Warp& warp, const Op& op, int lane) {
   const U *const a = warp.in(op.a), *const b = warp.in(op.b), *const c = warp.in(op.c);
-  for (const int lane : Lanes(lanes)) {
-    const U64 bytes = U64{b[lane]} << 32 | a[lane];
-    const U selector = c[lane], by = selector & 3;
-    U result = 0;
-    for (U i = 0; i < 4; ++i) {
-      const U picks[] = {selector >> (4 * i) & 15, by + i,          (by - i) & 7,          by,
-                         std::max(i, by),          std::min(i, by), (by & 1) * 2 + (i & 1)};
-      auto byte = static_cast<U>(bytes >> (8 * (picks[op.mode] & 7)) & 0xff);
-      if ((picks[op.mode] & 8) != 0) byte = (byte & 0x80) != 0 ? 0xff : 0;
-      result |= byte << (8 * i);
-    }
-    warp.at(op.out)[lane] = result;
+  const U64 bytes = U64{b[lane]} << 32 | a[lane];
+  const U selector = c[lane], by = selector & 3;
+  U result = 0;
+  for (U i = 0; i < 4; ++i) {
+    const U picks[] = {selector >> (4 * i) & 15, by + i,          (by - i) & 7,          by,
+                       std::max(i, by),          std::min(i, by), (by & 1) * 2 + (i & 1)};
+    auto byte = static_cast<U>(bytes >> (8 * (picks[op.mode] & 7)) & 0xff);
+    if ((picks[op.mode] & 8) != 0) byte = (byte & 0x80) != 0 ? 0xff : 0;
+    result |= byte << (8 * i);
   }
+  warp.at(op.out)[lane] = result;
 }
 
 /// Any function of three bits: op.mode is its table.
@@ -196,22 +192,20 @@ void predicate_logic(Warp& warp, const Op& op, std::uint32_t lanes) {
 constexpr U kReads = 1, kWrites = 2, kDifference = 4, kLow = 8, kHigh = 16;
 
 template <class T>
-void add_with_carry(Warp& warp, const Op& op, std::uint32_t lanes) {
+void add_with_carry(Warp& warp, const Op& op, int i) {
   const auto *const a = lanes_in<T>(warp, op.a), *const b = lanes_in<T>(warp, op.b);
   const auto* const c = lanes_in<T>(warp, op.c);
   auto* const out = lanes_out<T>(warp, op.out);
-  for (const int i : Lanes(lanes)) {
-    const U bit = 1u << i;
-    const bool carry = (op.mode & kReads) != 0 && (warp.carry & bit) != 0;
-    const T first = (op.mode & kLow) != 0    ? static_cast<T>(a[i] * b[i])
-                    : (op.mode & kHigh) != 0 ? high_product<T>(a[i], b[i])
-                                             : a[i];
-    const Wide<T> wide = (op.mode & kDifference) != 0 ? Wide<T>{first} - c[i] - carry
-                                                      : Wide<T>{first} + c[i] + carry;
-    out[i] = static_cast<T>(wide);
-    if ((op.mode & kWrites) == 0) continue;
-    warp.carry = (wide >> kBits<T> & 1) != 0 ? warp.carry | bit : warp.carry & ~bit;
-  }
+  const U bit = 1u << i;
+  const bool carry = (op.mode & kReads) != 0 && (warp.carry & bit) != 0;
+  const T first = (op.mode & kLow) != 0    ? static_cast<T>(a[i] * b[i])
+                  : (op.mode & kHigh) != 0 ? high_product<T>(a[i], b[i])
+                                           : a[i];
+  const Wide<T> wide =
+      (op.mode & kDifference) != 0 ? Wide<T>{first} - c[i] - carry : Wide<T>{first} + c[i] + carry;
+  out[i] = static_cast<T>(wide);
+  if ((op.mode & kWrites) == 0) return;
+  warp.carry = (wide >> kBits<T> & 1) != 0 ? warp.carry | bit : warp.carry & ~bit;
 }
 
 /// A form, which its opcode without types names. `operands` are the letters of Form::take().
@@ -317,7 +311,7 @@ void decode_carry(Form& form) {
   op.mode = (form.parts[0].size() > 3 ? kReads : 0) | (form.has("cc") ? kWrites : 0) |
             (form.parts[0].starts_with("sub") ? kDifference : 0) | (form.has("lo") ? kLow : 0) |
             (form.has("hi") ? kHigh : 0);
-  op.run = bits_of(form.type()) == 64 ? add_with_carry<U64> : add_with_carry<U>;
+  op.run = bits_of(form.type()) == 64 ? each<add_with_carry<U64>> : each<add_with_carry<U>>;
 }
 
 /// Of three words of 32 bits.
@@ -331,13 +325,13 @@ void decode_words(Form& form) {
     const std::string_view how = form.parts.size() > 2 ? form.parts[2] : "";
     op.mode = static_cast<U>(std::ranges::find(kPermutations, how) - kPermutations);
     if (op.mode == std::size(kPermutations)) throw UnknownForm();
-    op.run = permute;
+    op.run = each<permute>;
   } else {
     if (form.types.size() != 2) throw UnknownForm();
     op.type = form.types[0];
     op.from_type = form.types[1];
     op.mode = form.parts[0] == "dp4a" ? 4 : form.has("hi") ? 2 | 2 << 4 : 2;
-    op.run = dot;
+    op.run = each<dot>;
   }
 }
 

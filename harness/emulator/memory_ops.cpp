@@ -137,47 +137,44 @@ namespace {
 /// op.list: a slot for each element; op.target: the bits above a
 /// signed element.
 template <std::size_t kBytes>
-void load_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
+void load_lane(Warp& warp, const Op& op, int lane) {
   const auto bytes = static_cast<std::uint32_t>(op.list.size() * kBytes);
   const Access access = op.mode != 0 ? Access::sync : Access::read;
-  for (const int lane : Lanes(lanes)) {
-    const std::uint64_t address = address_of(warp, op.at, lane);
-    const std::byte* from = resolve(warp, op.at, lane, bytes, access);
-    if (op.mode != 0) order_strong(warp, address, false, true);
-    for (const std::int32_t slot : op.list) {
-      std::int64_t value = 0;
-      if (from != nullptr) {
-        std::memcpy(&value, from, kBytes);
-        from += kBytes;
-      }
-      value =
-          static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << op.target) >> op.target;
-      warp.put(slot, lane, op.is_wide, value);
+  const std::uint64_t address = address_of(warp, op.at, lane);
+  const std::byte* from = resolve(warp, op.at, lane, bytes, access);
+  if (op.mode != 0) order_strong(warp, address, false, true);
+  for (const std::int32_t slot : op.list) {
+    std::int64_t value = 0;
+    if (from != nullptr) {
+      std::memcpy(&value, from, kBytes);
+      from += kBytes;
     }
+    value = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << op.target) >> op.target;
+    warp.put(slot, lane, op.is_wide, value);
   }
 }
 
 template <std::size_t kBytes>
-void store_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
+void store_lane(Warp& warp, const Op& op, int lane) {
   const auto bytes = static_cast<std::uint32_t>(op.list.size() * kBytes);
   const Access access = op.mode != 0 ? Access::update : Access::write;
   warp.progress();
-  for (const int lane : Lanes(lanes)) {
-    const std::uint64_t address = address_of(warp, op.at, lane);
-    std::byte* to = resolve(warp, op.at, lane, bytes, access);
-    if (to == nullptr) continue;
-    if (op.mode != 0) order_strong(warp, address, op.mode == 2, false);
-    for (const std::int32_t slot : op.list) {
-      const std::uint64_t value = warp.get(slot, lane, op.is_wide);
-      std::memcpy(to, &value, kBytes);
-      to += kBytes;
-    }
+  const std::uint64_t address = address_of(warp, op.at, lane);
+  std::byte* to = resolve(warp, op.at, lane, bytes, access);
+  if (to == nullptr) return;
+  if (op.mode != 0) order_strong(warp, address, op.mode == 2, false);
+  for (const std::int32_t slot : op.list) {
+    const std::uint64_t value = warp.get(slot, lane, op.is_wide);
+    std::memcpy(to, &value, kBytes);
+    to += kBytes;
   }
 }
 
 /// By the binary logarithm of an element's bytes.
-constexpr Handler kLoads[] = {load_lanes<1>, load_lanes<2>, load_lanes<4>, load_lanes<8>};
-constexpr Handler kStores[] = {store_lanes<1>, store_lanes<2>, store_lanes<4>, store_lanes<8>};
+constexpr Handler kLoads[] = {each<load_lane<1>>, each<load_lane<2>>, each<load_lane<4>>,
+                              each<load_lane<8>>};
+constexpr Handler kStores[] = {each<store_lane<1>>, each<store_lane<2>>, each<store_lane<4>>,
+                               each<store_lane<8>>};
 
 void decode_load_store(Form& form) {
   const bool is_load = form.parts[0] != "st";
@@ -254,25 +251,23 @@ std::uint64_t update(std::byte* at, AtomicOperation operation, PtxType type, std
 }
 
 /// op.list: the elements of b; op.more: where the old values go; op.c: the third operand.
-void update_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
+void update_lane(Warp& warp, const Op& op, int lane) {
   const std::uint32_t size = op.bytes;
   const auto bytes = static_cast<std::uint32_t>(op.list.size()) * size;
   warp.progress();
   const bool is_wide = size == 8;
-  for (const int lane : Lanes(lanes)) {
-    const std::uint64_t address = address_of(warp, op.at, lane);
-    std::byte* const at = resolve(warp, op.at, lane, bytes, Access::update);
-    order_strong(warp, address, op.releases, true);
-    order_strong(warp, address, op.releases, false);
-    for (std::size_t i = 0; i < op.list.size(); ++i) {
-      std::uint64_t old = 0;
-      const std::uint64_t b = warp.get(op.list[i], lane, is_wide);
-      const std::uint64_t c = op.c == kNoSlot ? 0 : warp.get(op.c, lane, is_wide);
-      if (at != nullptr) {
-        old = update(at + i * size, static_cast<AtomicOperation>(op.mode), op.type, b, c);
-      }
-      if (!op.more.empty()) warp.put(op.more[i], lane, is_wide, old);
+  const std::uint64_t address = address_of(warp, op.at, lane);
+  std::byte* const at = resolve(warp, op.at, lane, bytes, Access::update);
+  order_strong(warp, address, op.releases, true);
+  order_strong(warp, address, op.releases, false);
+  for (std::size_t i = 0; i < op.list.size(); ++i) {
+    std::uint64_t old = 0;
+    const std::uint64_t b = warp.get(op.list[i], lane, is_wide);
+    const std::uint64_t c = op.c == kNoSlot ? 0 : warp.get(op.c, lane, is_wide);
+    if (at != nullptr) {
+      old = update(at + i * size, static_cast<AtomicOperation>(op.mode), op.type, b, c);
     }
+    if (!op.more.empty()) warp.put(op.more[i], lane, is_wide, old);
   }
 }
 
@@ -344,7 +339,7 @@ void decode_atomic(Form& form) {
   if (returns && op.more.size() != op.list.size()) throw UnknownForm();
   if (operation == AtomicOperation::cas) op.c = form.in(at, bits);
   op.releases = form.has("release") || form.has("acq_rel");
-  op.run = update_lanes;
+  op.run = each<update_lane>;
 }
 
 }  // namespace

@@ -17,26 +17,22 @@ void set_predicate(Warp& warp, const Op& op, std::uint32_t lanes) {
 }
 
 /// {a, b} into one, the first lowest. op.bytes: of each part.
-void pack(Warp& warp, const Op& op, std::uint32_t lanes) {
+void pack(Warp& warp, const Op& op, int i) {
   const std::uint32_t bits = op.bytes * 8;
-  for (const int i : Lanes(lanes)) {
-    std::uint64_t value = 0;
-    for (std::size_t part = 0; part < op.list.size(); ++part) {
-      const std::uint64_t bits_of_part = warp.in(op.list[part])[i];
-      value |= (bits_of_part & ((std::uint64_t{1} << bits) - 1)) << (bits * part);
-    }
-    warp.put(op.out, i, bits * op.list.size() == 64, value);
+  std::uint64_t value = 0;
+  for (std::size_t part = 0; part < op.list.size(); ++part) {
+    const std::uint64_t bits_of_part = warp.in(op.list[part])[i];
+    value |= (bits_of_part & ((std::uint64_t{1} << bits) - 1)) << (bits * part);
   }
+  warp.put(op.out, i, bits * op.list.size() == 64, value);
 }
 
-void unpack(Warp& warp, const Op& op, std::uint32_t lanes) {
+void unpack(Warp& warp, const Op& op, int i) {
   const std::uint32_t bits = op.bytes * 8;
-  for (const int i : Lanes(lanes)) {
-    const std::uint64_t value = warp.get(op.a, i, bits * op.list.size() == 64);
-    for (std::size_t part = 0; part < op.list.size(); ++part) {
-      warp.at(op.list[part])[i] =
-          static_cast<std::uint32_t>(value >> (bits * part) & ((std::uint64_t{1} << bits) - 1));
-    }
+  const std::uint64_t value = warp.get(op.a, i, bits * op.list.size() == 64);
+  for (std::size_t part = 0; part < op.list.size(); ++part) {
+    warp.at(op.list[part])[i] =
+        static_cast<std::uint32_t>(value >> (bits * part) & ((std::uint64_t{1} << bits) - 1));
   }
 }
 
@@ -112,11 +108,11 @@ void decode_mov(Form& form) {
     if (from.kind == OperandKind::list) {
       op.list = form.in_each(1, PtxType::b32);
       op.out = form.out(to, type);
-      op.run = pack;
+      op.run = each<pack>;
     } else {
       op.list = form.out_each(0, PtxType::b32);
       op.a = form.in(from, type);
-      op.run = unpack;
+      op.run = each<unpack>;
     }
     return;
   }

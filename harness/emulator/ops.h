@@ -35,6 +35,12 @@ void lanewise(Warp& warp, const Op& op, std::uint32_t lanes) {
              std::tuple{lanes, lanes_out<R>(warp, op.out), lanes_in<A>(warp, next())...});
 }
 
+/// Carries out an instruction lane by lane.
+template <void (*kOfLane)(Warp&, const Op&, int)>
+void each(Warp& warp, const Op& op, std::uint32_t lanes) {
+  for (const int lane : Lanes(lanes)) kOfLane(warp, op, lane);
+}
+
 /// f of a value of the C++ type that a type of integers or bits is.
 template <class F>
 auto for_integer(PtxType type, F f) {
