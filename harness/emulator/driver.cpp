@@ -11,19 +11,11 @@
 #include "emulator/tensor_map.h"
 
 using assay::emulator::Gpu;
-using assay::emulator::GpuWork;
 using assay::emulator::LoadedKernel;
 using assay::emulator::LoadedModule;
 using assay::emulator::MemoryAccess;
 
 namespace {
-
-struct Event {
-  double ns = 0;
-};
-struct Graph {  // and what is made of one
-  std::vector<GpuWork> work = {};
-};
 
 Gpu& gpu() { return Gpu::get(); }
 
@@ -46,26 +38,25 @@ template <typename T, typename Handle>
 T& object(Handle handle) {
   return *reinterpret_cast<T*>(handle);
 }
-template <typename T, typename Handle>
-CUresult create(Handle* handle, const T& from = {}) {
-  *handle = reinterpret_cast<Handle>(new T(from));
-  return gpu().status();
-}
-template <typename T, typename Handle>
-CUresult destroy(Handle handle) {
-  delete reinterpret_cast<T*>(handle);
+/// Of what there is only one.
+template <typename Handle>
+CUresult create(Handle* handle) {
+  *handle = reinterpret_cast<Handle>(&gpu());
   return gpu().status();
 }
 
-CUresult copy(void* to, const void* from, std::size_t bytes, CUstream stream) {
-  return gpu().enqueue(stream, [=] { std::memmove(to, from, bytes); });
+CUresult copy(void* to, const void* from, std::size_t bytes) {
+  if (gpu().status() == CUDA_SUCCESS) std::memmove(to, from, bytes);
+  return gpu().status();
 }
 
 template <typename T>
-CUresult fill(CUdeviceptr memory, T value, std::size_t count, CUstream stream) {
-  if (!gpu().may_copy(memory, count * sizeof value, MemoryAccess::write))
+CUresult fill(CUdeviceptr memory, T value, std::size_t count) {
+  if (!gpu().may_copy(memory, count * sizeof value, MemoryAccess::write)) {
     return CUDA_ERROR_INVALID_VALUE;
-  return gpu().enqueue(stream, [=] { std::fill_n(pointer<T>(memory), count, value); });
+  }
+  if (gpu().status() == CUDA_SUCCESS) std::fill_n(pointer<T>(memory), count, value);
+  return gpu().status();
 }
 
 }  // namespace
@@ -125,9 +116,8 @@ CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
-  *context = reinterpret_cast<CUcontext>(&gpu());
   gpu().retain_context();
-  return gpu().status();
+  return create(context);
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice) {
@@ -310,72 +300,50 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr* device, void* host, unsigned) {
   return gpu().status();
 }
 
-CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream) {
   if (!gpu().may_copy(from, bytes, MemoryAccess::read)) return CUDA_ERROR_INVALID_VALUE;
-  return copy(to, pointer<void>(from), bytes, stream);
+  return copy(to, pointer<void>(from), bytes);
 }
 
-CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream) {
   if (!gpu().may_copy(to, bytes, MemoryAccess::write)) return CUDA_ERROR_INVALID_VALUE;
-  return copy(pointer<void>(to), from, bytes, stream);
+  return copy(pointer<void>(to), from, bytes);
 }
 
-CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream) {
   if (!gpu().may_copy(to, bytes, MemoryAccess::write) ||
       !gpu().may_copy(from, bytes, MemoryAccess::read)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  return copy(pointer<void>(to), pointer<void>(from), bytes, stream);
+  return copy(pointer<void>(to), pointer<void>(from), bytes);
 }
 
-CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, std::size_t count,
-                         CUstream stream) {
-  return fill(memory, value, count, stream);
+CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, std::size_t count, CUstream) {
+  return fill(memory, value, count);
 }
 
-CUresult cuMemsetD32Async(CUdeviceptr memory, unsigned value, std::size_t count, CUstream stream) {
-  return fill(memory, value, count, stream);
+CUresult cuMemsetD32Async(CUdeviceptr memory, unsigned value, std::size_t count, CUstream) {
+  return fill(memory, value, count);
 }
 
-CUresult cuStreamCreate(CUstream* stream, unsigned) { return create<char>(stream); }
-CUresult cuStreamDestroy(CUstream stream) { return destroy<char>(stream); }
-
+CUresult cuStreamCreate(CUstream* stream, unsigned) { return create(stream); }
+CUresult cuStreamDestroy(CUstream) { return gpu().status(); }
 CUresult cuStreamSynchronize(CUstream) { return gpu().status(); }
 CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) { return gpu().status(); }
 
-CUresult cuEventCreate(CUevent* event, unsigned) { return create<Event>(event); }
-CUresult cuEventDestroy(CUevent event) { return destroy<Event>(event); }
+CUresult cuEventCreate(CUevent* event, unsigned) { return create(event); }
+CUresult cuEventDestroy(CUevent) { return gpu().status(); }
+CUresult cuEventRecordWithFlags(CUevent, CUstream, unsigned) { return gpu().status(); }
 
-CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned) {
-  return gpu().enqueue(stream, [=] { object<Event>(event).ns = gpu().now_ns(); });
+// What is only timed.
+CUresult cuEventElapsedTime(float*, CUevent, CUevent) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult cuStreamBeginCapture(CUstream, CUstreamCaptureMode) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult cuStreamEndCapture(CUstream, CUgraph*) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult cuGraphInstantiate(CUgraphExec*, CUgraph, unsigned long long) {
+  return CUDA_ERROR_NOT_SUPPORTED;
 }
-
-CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
-  return gpu().begin_capture(stream);
-}
-
-CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
-  create<Graph>(graph);
-  return gpu().end_capture(stream, object<Graph>(*graph).work);
-}
-
-CUresult cuGraphInstantiate(CUgraphExec* instance, CUgraph graph, unsigned long long) {
-  return create(instance, object<Graph>(graph));
-}
-
-CUresult cuGraphLaunch(CUgraphExec instance, CUstream stream) {
-  for (const GpuWork& work : object<Graph>(instance).work) {
-    if (const CUresult result = gpu().enqueue(stream, work); result != CUDA_SUCCESS) return result;
-  }
-  return CUDA_SUCCESS;
-}
-
-CUresult cuGraphExecDestroy(CUgraphExec instance) { return destroy<Graph>(instance); }
-CUresult cuGraphDestroy(CUgraph graph) { return destroy<Graph>(graph); }
-
-CUresult cuEventElapsedTime(float* ms, CUevent begin, CUevent end) {
-  give(ms, 1e-6 * (object<Event>(end).ns - object<Event>(begin).ns));
-  return gpu().status();
-}
+CUresult cuGraphLaunch(CUgraphExec, CUstream) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult cuGraphExecDestroy(CUgraphExec) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult cuGraphDestroy(CUgraph) { return CUDA_ERROR_NOT_SUPPORTED; }
 
 }  // extern "C"

@@ -13,7 +13,6 @@ namespace {
 // For the smoke problems of kernels; pages that nobody touches cost nothing.
 constexpr std::size_t kMemoryBytes = std::size_t{8} << 30;
 constexpr unsigned kGridRows = 65535;
-constexpr double kStepNs = 1000;
 constexpr int kSmBlocks = 32, kSmRegisters = 65536, kRegistersPerWarp = 256;
 constexpr std::size_t kSmSharedBytes = 228 << 10, kReservedBytes = 1024;  // the latter of a block
 
@@ -150,18 +149,8 @@ int Gpu::blocks_of_sm(const LoadedKernel& kernel, int block_threads,
   return std::min(blocks, kSmRegisters / (of_warp * ((block_threads + 31) / 32)));
 }
 
-CUresult Gpu::enqueue(CUstream stream, GpuWork work) {
-  if (status_ != CUDA_SUCCESS) return status_;
-  if (captured_stream_ != nullptr && stream == captured_stream_) {
-    captured_.push_back(std::move(work));
-    return CUDA_SUCCESS;
-  }
-  now_ns_ += kStepNs;
-  work();
-  return CUDA_SUCCESS;
-}
-
 CUresult Gpu::launch(const CUlaunchConfig& config, LoadedKernel& kernel, void** arguments) {
+  if (status_ != CUDA_SUCCESS) return status_;
   const Program& program = *kernel.program;
   LaunchShape shape{{config.gridDimX, config.gridDimY, config.gridDimZ},
                     {config.blockDimX, config.blockDimY, config.blockDimZ}};
@@ -202,9 +191,8 @@ CUresult Gpu::launch(const CUlaunchConfig& config, LoadedKernel& kernel, void** 
     std::memcpy(parameters.data() + program.parameter_offsets[i], arguments[i],
                 program.kernel->variables[i].size_bytes);
   }
-  return enqueue(config.hStream, [this, &kernel, shape, parameters = std::move(parameters)] {
-    run(kernel, shape, parameters);
-  });
+  run(kernel, shape, parameters);
+  return CUDA_SUCCESS;
 }
 
 void Gpu::run(const LoadedKernel& kernel, const LaunchShape& shape,
@@ -229,22 +217,6 @@ void Gpu::run(const LoadedKernel& kernel, const LaunchShape& shape,
   } catch (const UsageError& error) {
     fail(kErrorUnsupported, error.what());
   }
-}
-
-CUresult Gpu::begin_capture(CUstream stream) {
-  if (status_ != CUDA_SUCCESS) return status_;
-  if (captured_stream_ != nullptr || stream == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
-  captured_stream_ = stream;
-  captured_.clear();
-  return CUDA_SUCCESS;
-}
-
-CUresult Gpu::end_capture(CUstream stream, std::vector<GpuWork>& captured) {
-  if (stream == nullptr || stream != captured_stream_) return CUDA_ERROR_ILLEGAL_STATE;
-  captured_stream_ = nullptr;
-  captured = std::move(captured_);
-  captured_ = {};
-  return status_;
 }
 
 }  // namespace assay::emulator

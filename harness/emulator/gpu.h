@@ -3,7 +3,6 @@
 #include <cuda.h>
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -45,10 +44,8 @@ struct LoadedModule {
 
 inline constexpr int kSmThreads = 2048;
 
-/// A piece of a stream's work.
-using GpuWork = std::function<void()>;
-
-/// The emulated GPU of this process. Work runs when it is enqueued, unless its stream is captured.
+/// The emulated GPU of this process. Work runs when it is enqueued. There are no
+/// times, nor what is only timed, such as graphs.
 class Gpu {
  public:
   static Gpu& get();
@@ -78,15 +75,8 @@ class Gpu {
   /// How many blocks of a kernel fit an SM.
   int blocks_of_sm(const LoadedKernel& kernel, int block_threads, std::size_t dynamic_bytes) const;
 
-  CUresult enqueue(CUstream stream, GpuWork work);
-  /// Checks the launch as the driver does, and enqueues it.
+  /// Checks the launch as the driver does, and runs it. What is found the calls behind it say.
   CUresult launch(const CUlaunchConfig& config, LoadedKernel& kernel, void** arguments);
-
-  CUresult begin_capture(CUstream stream);
-  CUresult end_capture(CUstream stream, std::vector<GpuWork>& captured);
-
-  /// Moves on with each piece of work: no time, but an order.
-  double now_ns() const { return now_ns_; }
 
  private:
   Gpu();
@@ -99,12 +89,9 @@ class Gpu {
   int num_contexts_ = 0;
   CUresult status_ = CUDA_SUCCESS;
   std::string finding_;
-  double now_ns_ = 0;
   std::uint64_t num_launches_ = 0;
   CUdeviceptr grid_workspace_ = 0;  // of the cooperative launch that runs
   std::map<LoadedModule*, std::unique_ptr<LoadedModule>> modules_;
-  CUstream captured_stream_ = nullptr;
-  std::vector<GpuWork> captured_;
 };
 
 }  // namespace assay::emulator
