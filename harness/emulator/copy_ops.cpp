@@ -137,9 +137,9 @@ void decode_small_copy(Form& form) {
   op.run = copy_small;
 }
 
-// Bulk copies. op.mode: which way. op.at: in shared memory; op.from: the other side, or the map;
-// op.c: bytes; op.barrier; op.bytes: 0, or 1 + the operation of a reduction, op.type its type.
-enum class Way : std::uint32_t { to_shared, to_global, to_cluster };
+// Bulk copies to op.at in shared memory, or from there (op.mode: 1). op.from: the other side, or
+// the map; op.c: bytes; op.barrier; op.bytes: 0, or 1 + the operation of a reduction, op.type its
+// type.
 
 /// A bulk copy that has begun: of a line of bytes, or of a box of a tensor.
 struct BulkCopy {
@@ -166,9 +166,7 @@ bool put_global(const BulkCopy& copy, std::byte* to, const std::byte* from, std:
 
 void carry_out(Warp& warp, const BulkCopy& copy) {
   const AsBegun as(warp, copy.op, copy.actor);
-  const auto way = static_cast<Way>(copy.op->mode);
-  const bool loads = way != Way::to_global;
-  const Window far_window = way == Way::to_cluster ? Window::shared : Window::global;
+  const bool loads = copy.op->mode == 0;
   const std::uint32_t align = copy.map ? 1 : 16;
   const std::array<std::byte, 16> fill =
       copy.map ? fill_bytes(*copy.map) : std::array<std::byte, 16>{};
@@ -183,7 +181,7 @@ void carry_out(Warp& warp, const BulkCopy& copy) {
       for (std::uint32_t i = 0; i < piece.bytes; ++i) near[i] = fill[(piece.shared + i) % 16];
       continue;
     }
-    std::byte* const far = resolve(warp, far_window, copy.lane, piece.global, piece.bytes,
+    std::byte* const far = resolve(warp, copy.op->from.window, copy.lane, piece.global, piece.bytes,
                                    loads ? Access::read : Access::write, align);
     if (far == nullptr) return;
     if (loads) {
@@ -205,7 +203,7 @@ bool take_line(Warp& warp, BulkCopy& copy) {
   copy.far = address_of(warp, op.from, copy.lane);
   copy.bytes = warp.in(op.c)[copy.lane];
   if ((copy.far | copy.shared | copy.bytes) % 16 == 0) return true;
-  const bool loads = static_cast<Way>(op.mode) != Way::to_global;
+  const bool loads = op.mode == 0;
   const std::uint64_t from = loads ? copy.far : copy.shared, to = loads ? copy.shared : copy.far;
   warp.report(
       FindingKind::misaligned,
@@ -236,8 +234,8 @@ bool take_box(Warp& warp, BulkCopy& copy) {
   for (const std::int32_t slot : op.more) {
     copy.coordinates.push_back(warp.in(slot)[copy.lane]);
   }
-  const std::string_view mistake = copy_mistake(*copy.map, copy.coordinates, copy.shared,
-                                                static_cast<Way>(op.mode) == Way::to_shared);
+  const std::string_view mistake =
+      copy_mistake(*copy.map, copy.coordinates, copy.shared, op.mode == 0);
   if (mistake.empty()) return true;
   return refuse(copy.shared % 128 != 0 ? FindingKind::misaligned : FindingKind::misuse,
                 fmt::format("a tensor copy at {:#x} of shared memory and [{}]: {}", copy.shared,
@@ -251,7 +249,7 @@ void copy_bulk(Warp& warp, const Op& op, int lane) {
   copy.lane = lane;
   copy.shared = static_cast<std::uint32_t>(address_of(warp, op.at, lane));
   if (!kTake(warp, copy)) return;
-  if (static_cast<Way>(op.mode) == Way::to_global) {
+  if (op.mode == 1) {
     copy.shared = own_address(warp, copy.shared);
     copy.actor = own_actor(warp, 1);
     begin_work(warp, copy.actor, [&warp, copy] { carry_out(warp, copy); });
@@ -307,54 +305,43 @@ void decode_async_store(Form& form) {
 
 void decode_bulk_copy(Form& form) {
   Op& op = form.op;
-  for (auto part = form.parts.begin() + 1; part != form.parts.end(); ++part) {
-    if (part->starts_with("im2col") || part->starts_with("tile::") || *part == "cta_group" ||
-        part->starts_with("cta_group::")) {
-      throw UnknownForm();
-    }
+  if (std::ranges::any_of(form.parts, [](std::string_view part) {
+        return part.starts_with("im2col") || part.starts_with("tile::") ||
+               part.starts_with("cta_group");
+      })) {
+    throw UnknownForm();
   }
-  const bool is_tensor = form.has("tensor");
   // cp.async.bulk{.tensor.2d}.TO.FROM...
-  std::vector<std::string_view> spaces;
-  for (const std::string_view part : form.parts) {
-    if (part == "global" || part == "shared::cta" || part == "shared::cluster") {
-      spaces.push_back(part);
-    }
-  }
-  if (spaces.size() != 2) throw UnknownForm();
-  const Way way = spaces[0] == "global"   ? Way::to_global
-                  : spaces[1] == "global" ? Way::to_shared
-                                          : Way::to_cluster;
+  const auto is_space = [](std::string_view part) {
+    return part == "global" || part.starts_with("shared::");
+  };
+  if (std::ranges::count_if(form.parts, is_space) != 2) throw UnknownForm();
+  const std::string_view to = *std::ranges::find_if(form.parts, is_space);
+  const bool is_tensor = form.has("tensor"), stores = to == "global";
   if (form.parts[1] == "reduce") {
-    if (way != Way::to_global) throw UnknownForm();
+    if (!stores) throw UnknownForm();
     op.bytes = 1 + static_cast<std::uint32_t>(operation_of(form));
     op.type = is_tensor ? PtxType::none : form.type();
   }
-  op.mode = static_cast<std::uint32_t>(way);
-  const bool has_barrier = way != Way::to_global;
-  const bool is_multicast = form.has("multicast::cluster");
-  const std::size_t shared_at = way == Way::to_global ? 1 : 0;
-  op.at = form.address(form.operand(shared_at));
-  op.at.window = spaces[0] == "shared::cta" ? Window::shared : Window::cluster;
+  op.mode = stores ? 1 : 0;
+  op.at = form.address(form.operand(stores ? 1 : 0));
+  op.at.window = to == "shared::cta" ? Window::shared : Window::cluster;
+  const PtxOperand& far = form.operand(stores ? 0 : 1);
+  op.from = form.address(far);
+  op.from.window = form.has("global") ? Window::global : Window::shared;
   std::size_t at = 2;
   if (is_tensor) {
-    const PtxOperand& tensor = form.operand(1 - shared_at);
-    if (tensor.kind != PtxOperand::Kind::address || tensor.parts.size() != 2 ||
-        tensor.parts[1].kind != PtxOperand::Kind::list) {
-      throw UnknownForm();
-    }
-    op.from = form.address(tensor);
-    for (const PtxOperand& coordinate : tensor.parts[1].parts) {
+    if (far.parts.size() != 2 || far.parts[1].kind != PtxOperand::Kind::list) throw UnknownForm();
+    for (const PtxOperand& coordinate : far.parts[1].parts) {
       op.more.push_back(form.in(coordinate, PtxType::b32));
     }
     op.run = each<copy_bulk<take_box>>;
   } else {
-    op.from = form.address(form.operand(1 - shared_at));
     op.c = form.in(at++, PtxType::u32);
     op.run = each<copy_bulk<take_line>>;
   }
-  if (has_barrier) op.barrier = form.address(form.operand(at++));
-  if (is_multicast) op.list.push_back(form.in(at++, PtxType::b16));
+  if (!stores) op.barrier = form.address(form.operand(at++));
+  if (form.has("multicast::cluster")) op.list.push_back(form.in(at++, PtxType::b16));
 }
 
 }  // namespace

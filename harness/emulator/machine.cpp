@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <future>
 #include <list>
 #include <mutex>
 #include <thread>
@@ -31,8 +32,6 @@ struct Queue {
   std::atomic<std::uint64_t> num_resident = 0;
   std::uint64_t max_resident = 1;
   std::atomic<std::uint64_t> num_instructions = 0;
-  std::mutex mutex;
-  std::exception_ptr failure;  // the first of a thread, which run() throws
 };
 
 void work(LaunchState& launch, Queue& queue) {
@@ -91,6 +90,9 @@ void work(LaunchState& launch, Queue& queue) {
     }
   } catch (const StopLaunch&) {
     launch.has_stopped = true;
+  } catch (...) {
+    launch.has_stopped = true;
+    throw;
   }
 }
 
@@ -235,22 +237,12 @@ LaunchOutcome run(const Module& module, std::string_view kernel, const LaunchSha
                            ? queue.num_clusters
                            : std::max<std::uint64_t>(1, options.resident_blocks / cluster_blocks);
   const std::uint64_t num_threads = std::max(1, options.threads);
-  std::vector<std::jthread> others;
-  const auto work_or_fail = [&] {
-    try {
-      work(launch, queue);
-    } catch (const std::exception&) {
-      launch.has_stopped = true;
-      const std::lock_guard lock(queue.mutex);
-      if (queue.failure == nullptr) queue.failure = std::current_exception();
-    }
-  };
+  std::vector<std::future<void>> others;
   for (std::uint64_t i = 1; i < std::min(num_threads, queue.num_clusters); ++i) {
-    others.emplace_back(work_or_fail);
+    others.push_back(std::async(std::launch::async, work, std::ref(launch), std::ref(queue)));
   }
-  work_or_fail();
-  others.clear();
-  if (queue.failure != nullptr) std::rethrow_exception(queue.failure);
+  work(launch, queue);
+  for (std::future<void>& other : others) other.get();
   launch.outcome.ok = launch.outcome.findings.empty();
   return std::move(launch.outcome);
 }
