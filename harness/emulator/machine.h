@@ -1,7 +1,5 @@
 #pragma once
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
 #include "emulator/memory.h"
 #include "emulator/program.h"
 
@@ -21,11 +18,6 @@
 // which warp goes on) is drawn from a seed.
 
 namespace assay::emulator {
-
-template <class... A>
-[[noreturn]] void refuse(fmt::format_string<A...> text, A&&... values) {
-  throw UsageError(fmt::format(text, std::forward<A>(values)...));
-}
 
 /// A loaded module. Its variables hold their initial values.
 struct Module {

@@ -27,7 +27,7 @@ std::string in_block_text(const Warp& warp, std::uint32_t rank) {
 
 /// Reports what leads nowhere.
 template <class... A>
-std::nullptr_t refuse(Warp& warp, int lane, fmt::format_string<A...> text, A&&... values) {
+std::nullptr_t refuse_access(Warp& warp, int lane, fmt::format_string<A...> text, A&&... values) {
   warp.report(FindingKind::out_of_bounds, fmt::format(text, std::forward<A>(values)...), lane);
   return nullptr;
 }
@@ -40,13 +40,14 @@ std::byte* resolve_shared(Warp& warp, int lane, std::uint32_t address, std::uint
   const std::size_t size = rank < blocks.size() ? blocks[rank]->shared.size() : 0;
   const std::size_t offset = at - std::size_t{kSharedBegin};
   if (at < kSharedBegin) {
-    return refuse(warp, lane,
-                  "{} {} bytes at address {:#x} of shared memory{}, which begins at {:#x}",
-                  word(access), bytes, at, in_block_text(warp, rank), kSharedBegin);
+    return refuse_access(warp, lane,
+                         "{} {} bytes at address {:#x} of shared memory{}, which begins at {:#x}",
+                         word(access), bytes, at, in_block_text(warp, rank), kSharedBegin);
   }
   if (offset >= size || bytes > size - offset) {
-    return refuse(warp, lane, "{} {} bytes at byte {} of shared memory{}, which has {} bytes",
-                  word(access), bytes, offset, in_block_text(warp, rank), size);
+    return refuse_access(warp, lane,
+                         "{} {} bytes at byte {} of shared memory{}, which has {} bytes",
+                         word(access), bytes, offset, in_block_text(warp, rank), size);
   }
   BlockState& block = *blocks[rank];
   if (rank != warp.block->rank && block.has_ended()) {
@@ -71,8 +72,8 @@ std::byte* resolve_global(Warp& warp, int lane, std::uint64_t address, std::uint
     warp.range = range;
     return reinterpret_cast<std::byte*>(address);
   }
-  return refuse(warp, lane, "{} {} bytes at {:#x}: {}", word(access), bytes, address,
-                memory.describe(address));
+  return refuse_access(warp, lane, "{} {} bytes at {:#x}: {}", word(access), bytes, address,
+                       memory.describe(address));
 }
 
 }  // namespace
@@ -95,8 +96,8 @@ std::byte* resolve(Warp& warp, Window window, int lane, std::uint64_t address, s
     } else if (high == kParamWindow) {
       window = Window::param;
     } else if (top == kSharedWindow || top == kLocalWindow || top == kParamWindow) {
-      return refuse(warp, lane, "{} {} bytes at {:#x}, where no memory is", word(access), bytes,
-                    address);
+      return refuse_access(warp, lane, "{} {} bytes at {:#x}, where no memory is", word(access),
+                           bytes, address);
     }
     if (window != Window::generic) address -= high;
   }
@@ -114,8 +115,9 @@ std::byte* resolve(Warp& warp, Window window, int lane, std::uint64_t address, s
     return is_local ? warp.local + static_cast<std::size_t>(lane) * size + address
                     : const_cast<std::byte*>(launch.parameters.data()) + address;
   }
-  return refuse(warp, lane, "{} {} bytes at byte {} of {} {} bytes", word(access), bytes, address,
-                is_local ? "local memory, which has" : "the parameters, which have", size);
+  return refuse_access(warp, lane, "{} {} bytes at byte {} of {} {} bytes", word(access), bytes,
+                       address, is_local ? "local memory, which has" : "the parameters, which have",
+                       size);
 }
 
 void order_strong(Warp& warp, std::uint64_t address, bool releases, bool acquires) {

@@ -1,14 +1,11 @@
 #include "emulator/ptx_module.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstring>
 #include <utility>
 
-#include "base/error.h"
 #include "emulator/program.h"
 
 namespace assay::emulator {
@@ -43,10 +40,6 @@ bool is_word(char c) {
          c == '%' || c == '.';
 }
 
-[[noreturn]] void fail_ptx(int line, const std::string& what) {
-  throw UsageError(fmt::format("PTX:{}: {}", line, what));
-}
-
 /// The tokens without comments, and a last one of kind `end`. They point into the text.
 std::vector<PtxToken> ptx_tokens(std::string_view text) {
   std::vector<PtxToken> tokens;
@@ -69,7 +62,7 @@ std::vector<PtxToken> ptx_tokens(std::string_view text) {
       at = std::min(end + 2, text.size());
     } else if (c == '"') {
       const std::size_t end = text.find('"', at + 1);
-      if (end == std::string_view::npos) fail_ptx(line, "the file ends within quotes");
+      if (end == std::string_view::npos) refuse("PTX:{}: the file ends within quotes", line);
       tokens.push_back({PtxToken::Kind::text, text.substr(at + 1, end - at - 1), line});
       line +=
           static_cast<int>(std::count(tokens.back().text.begin(), tokens.back().text.end(), '\n'));
@@ -105,10 +98,6 @@ PtxSpace space_of(std::string_view directive) {
 
 PtxCursor::PtxCursor(std::string_view text) : tokens_(ptx_tokens(text)) {}
 
-void PtxCursor::fail(const std::string& what) const {
-  fail_ptx(tokens_[at_ > 0 ? at_ - 1 : 0].line, what);
-}
-
 const PtxToken& PtxCursor::next() {
   if (peek().kind == PtxToken::Kind::end) fail("the file ends within a statement");
   return tokens_[at_++];
@@ -122,7 +111,7 @@ bool PtxCursor::accept(std::string_view what) {
 
 void PtxCursor::expect(std::string_view what) {
   const PtxToken& token = next();
-  if (!token.is(what)) fail(fmt::format("expected \"{}\", found \"{}\"", what, token.text));
+  if (!token.is(what)) fail("expected \"{}\", found \"{}\"", what, token.text);
 }
 
 void PtxCursor::skip_line(int line) {
@@ -132,7 +121,7 @@ void PtxCursor::skip_line(int line) {
 std::int64_t PtxCursor::integer() {
   const bool is_negative = accept("-");
   const auto value = unsigned_of(next().text);
-  if (!value) fail(fmt::format("expected an integer, found \"{}\"", last().text));
+  if (!value) fail("expected an integer, found \"{}\"", last().text);
   return is_negative ? 0 - static_cast<std::uint64_t>(*value) : *value;
 }
 
@@ -146,7 +135,7 @@ PtxOperand PtxCursor::number() {
     operand.is_single = text[1] == 'f' || text[1] == 'F';
     const char* const end = text.data() + text.size();
     if (std::from_chars(text.data() + 2, end, bits, 16).ptr != end) {
-      fail(fmt::format("\"{}\" is no number", text));
+      fail("\"{}\" is no number", text);
     }
     if (is_negative) bits ^= operand.is_single ? 0x80000000u : std::uint64_t{1} << 63;
     operand.value = bits;
@@ -160,7 +149,7 @@ PtxOperand PtxCursor::number() {
   double real = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), real).ptr !=
       text.data() + text.size()) {
-    fail(fmt::format("\"{}\" is no number", text));
+    fail("\"{}\" is no number", text);
   }
   operand.kind = Kind::real;
   operand.value = std::bit_cast<std::int64_t>(is_negative ? -real : real);
@@ -182,7 +171,7 @@ void PtxCursor::read_variables(std::vector<PtxVariable>& into, PtxSpace space, b
     } else if (word == ".v2" || word == ".v4") {
       vector_ = word == ".v2" ? 2 : 4;
     } else if (word != ".ptr" && space_of(word) == PtxSpace::none) {
-      fail(fmt::format("{} is unknown in a declaration", word));
+      fail("{} is unknown in a declaration", word);
     }
   }
   if (element_bytes == 0) fail("a variable without a type");
@@ -207,7 +196,7 @@ void PtxCursor::read_variables(std::vector<PtxVariable>& into, PtxSpace space, b
       expect("]");
     }
     if (count > (kMaxVariableBytes - total_bytes_) / element_bytes) {
-      fail(fmt::format("variables of more than {} bytes", kMaxVariableBytes));
+      fail("variables of more than {} bytes", kMaxVariableBytes);
     }
     variable.size_bytes = count * element_bytes;
     variable.is_dynamic = count == 0 && space == PtxSpace::shared;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +13,17 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
+
 // A PTX module as it is written: names are resolved, calls and instructions are not yet decoded.
 
 namespace assay::emulator {
+
+/// Throws UsageError.
+template <class... A>
+[[noreturn]] void refuse(fmt::format_string<A...> text, A&&... values) {
+  throw UsageError(fmt::format(text, std::forward<A>(values)...));
+}
 
 enum class PtxSpace { none, param, global, constant, shared, local };
 
@@ -120,7 +130,11 @@ class PtxCursor {
   explicit PtxCursor(std::string_view text);
 
   /// Throws UsageError with the line of the token before.
-  [[noreturn]] void fail(const std::string& what) const;
+  template <class... A>
+  [[noreturn]] void fail(fmt::format_string<A...> what, A&&... values) const {
+    refuse("PTX:{}: {}", tokens_[at_ > 0 ? at_ - 1 : 0].line,
+           fmt::format(what, std::forward<A>(values)...));
+  }
   const PtxToken& peek() const { return tokens_[at_]; }
   const PtxToken& next();
   void back() { --at_; }

@@ -1,12 +1,9 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstring>
 #include <tuple>
 
-#include "base/error.h"
 #include "emulator/ptx_module.h"
 
 namespace assay::emulator {
@@ -46,7 +43,7 @@ class Reader : private PtxCursor {
       } else if (directive.is(".pragma") || directive.is(".alias")) {
         skip_to(";");
       } else if (!directive.is(";")) {
-        fail(fmt::format("expected a directive such as .version, found \"{}\"", directive.text));
+        fail("expected a directive such as .version, found \"{}\"", directive.text);
       }
     }
     if (!has_version) fail("no .version; this is not PTX");
@@ -86,7 +83,7 @@ class Reader : private PtxCursor {
     while (!accept(")")) {
       const std::string_view space = next().text;
       if (space == ".reg") fail("emulator/unsupported: registers as parameters");
-      if (space != ".param") fail(fmt::format("expected .param, found \"{}\"", space));
+      if (space != ".param") fail("expected .param, found \"{}\"", space);
       read_variables(result, PtxSpace::param, true);
       accept(",");
     }
@@ -167,7 +164,7 @@ class Reader : private PtxCursor {
         back();
         read_instruction();
       } else {
-        fail(fmt::format("expected an instruction, found \"{}\"", token.text));
+        fail("expected an instruction, found \"{}\"", token.text);
       }
     }
     function_ = nullptr;
@@ -192,7 +189,7 @@ class Reader : private PtxCursor {
           function_->tables[label] = targets;
         }
       } else if (scopes_.empty()) {
-        fail(fmt::format("there is no label {}", name));
+        fail("there is no label {}", name);
       } else {
         scopes_.back().jumps.emplace_back(label, name);
       }
@@ -212,7 +209,7 @@ class Reader : private PtxCursor {
     while (peek().is(".v2") || peek().is(".v4")) fail("emulator/unsupported: registers of vectors");
     const std::string_view type = next().text;
     const int bits = declared_bits(type);
-    if (bits == 0) fail(fmt::format("{} is no type", type));
+    if (bits == 0) fail("{} is no type", type);
     do {
       const std::string name(next().text);
       std::int64_t count = -1;
@@ -222,7 +219,7 @@ class Reader : private PtxCursor {
       }
       if (count > static_cast<std::int64_t>(kMaxRegisters - function_->registers.size()) ||
           count < -1 || function_->registers.size() >= kMaxRegisters) {
-        fail(fmt::format("more than {} registers", kMaxRegisters));
+        fail("more than {} registers", kMaxRegisters);
       }
       for (std::int64_t i = count < 0 ? -1 : 0; i < std::max<std::int64_t>(count, 0); ++i) {
         std::string full = i < 0 ? name : fmt::format("{}{}", name, i);
@@ -320,7 +317,7 @@ class Reader : private PtxCursor {
     }
     if (peek().kind == PtxToken::Kind::number || peek().is("-")) return number();
     if (peek().kind != PtxToken::Kind::word) {
-      fail(fmt::format("expected an operand, found \"{}\"", next().text));
+      fail("expected an operand, found \"{}\"", next().text);
     }
     const PtxToken& token = next();
     result = named(token.text);
