@@ -200,7 +200,7 @@ void decode_warp_barrier(Form& form) {
 }  // namespace
 
 std::vector<Rule> barrier_rules() {
-  return {{"bar warp *", decode_warp_barrier},
+  return {{"bar warp *", "", decode_warp_barrier},
           {"barrier cluster arrive relaxed", "", arrive_cluster, 1},
           {"barrier cluster arrive", "", arrive_cluster},
           {"barrier cluster wait", "", wait_cluster},

@@ -248,12 +248,12 @@ void decode_conversion(Form& form) {
 }  // namespace
 
 std::vector<Rule> comparison_rules() {
-  return {{"setp|set *", decode_comparison},
+  return {{"setp|set *", "", decode_comparison},
           {"selp", "tttp", select<std::uint32_t>, 0, select<std::uint64_t>},
-          {"slct *", decode_by_sign},
+          {"slct *", "", decode_by_sign},
           {"testp finite|infinite|number|notanumber|normal|subnormal", "pt", test<float>, 0,
            test<double>},
-          {"cvt *", decode_conversion}};
+          {"cvt *", "", decode_conversion}};
 }
 
 }  // namespace assay::emulator

@@ -355,17 +355,17 @@ void check_bulk_stores(Warp& warp) {
 }
 
 std::vector<Rule> copy_rules() {
-  return {{"st async *", decode_async_store},
+  return {{"st async *", "", decode_async_store},
           {"cp async bulk commit_group", "", commit_copies<1>},
           {"cp async bulk wait_group *", "#", wait_for_copies<1>},
           {"cp async bulk prefetch *", "", do_nothing},
-          {"cp async bulk *", decode_bulk_copy},
+          {"cp async bulk *", "", decode_bulk_copy},
           {"cp async commit_group", "", commit_copies<0>},
           {"cp async wait_group", "#", wait_for_copies<0>},
           {"cp async wait_all", "", wait_for_copies<0>, kUncommitted},
           {"cp async mbarrier arrive noinc *", "-@", arrive_after_copies, 1},
           {"cp async mbarrier arrive *", "-@", arrive_after_copies},
-          {"cp async *", decode_small_copy}};
+          {"cp async *", "", decode_small_copy}};
 }
 
 }  // namespace assay::emulator

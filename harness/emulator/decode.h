@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "emulator/program.h"
@@ -29,19 +30,10 @@ struct Rule {
   /// the name is added to op.mode. Of other parts it may have types and what decides nothing here;
   /// with a * any.
   std::string_view parts;
-  std::string_view operands = {};  // the letters of Form::take()
-  Handler run = nullptr;
-  Waiter wait = nullptr;
+  std::string_view operands;  // the letters of Form::take(); of a Decoder none
+  std::variant<Handler, Waiter, Decoder> what;
   std::uint32_t mode = 0;
-  Handler wide = nullptr;  // instead of `run`, of types of 64 bits
-  Decoder decode = nullptr;
-
-  Rule(std::string_view form, std::string_view letters, Handler handler,
-       std::uint32_t least_mode = 0, Handler wide_handler = nullptr)
-      : parts(form), operands(letters), run(handler), mode(least_mode), wide(wide_handler) {}
-  Rule(std::string_view form, std::string_view letters, Waiter waiter, std::uint32_t least_mode = 0)
-      : parts(form), operands(letters), wait(waiter), mode(least_mode) {}
-  Rule(std::string_view form, Decoder decoder) : parts(form), decode(decoder) {}
+  Handler wide = nullptr;  // instead of the handler, of types of 64 bits
 };
 
 /// An instruction as it is written, with its operands as slots. Sets op.modifiers.

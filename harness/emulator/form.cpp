@@ -155,15 +155,19 @@ bool Form::follow(const Rule& rule) {
     return ptx_type(part) != PtxType::none || std::ranges::find(known, part) != known.end();
   };
   if (known.back() != "*" && !std::ranges::all_of(parts, is_known)) return false;
-  if (rule.decode != nullptr) {
-    rule.decode(*this);
+  if (const auto* const decoder = std::get_if<Decoder>(&rule.what)) {
+    (*decoder)(*this);
     return true;
   }
   op.type = types.empty() ? PtxType::none : types.front();
   op.window = window();
-  op.run = rule.wide != nullptr && bits_of(op.type) == 64 ? rule.wide : rule.run;
-  op.wait = rule.wait;
-  if (op.wait != nullptr) op.control = Control::wait;
+  if (const auto* const waiter = std::get_if<Waiter>(&rule.what)) {
+    op.wait = *waiter;
+    op.control = Control::wait;
+  } else {
+    op.run =
+        rule.wide != nullptr && bits_of(op.type) == 64 ? rule.wide : std::get<Handler>(rule.what);
+  }
   take(rule.operands, op.type);
   return true;
 }

@@ -347,7 +347,7 @@ void decode_atomic(Form& form) {
 }  // namespace
 
 std::vector<Rule> memory_rules() {
-  return {{"ld|ldu|st *", decode_load_store}, {"atom|red *", decode_atomic}};
+  return {{"ld|ldu|st *", "", decode_load_store}, {"atom|red *", "", decode_atomic}};
 }
 
 }  // namespace assay::emulator

@@ -239,8 +239,8 @@ std::array<int, 32> shuffle_sources(const Warp& warp, const Op& op, std::uint32_
 std::vector<Rule> move_rules() {
   using U = std::uint32_t;
   using U64 = std::uint64_t;
-  return {{"mov *", decode_mov},
-          {"cvta *", decode_cvta},
+  return {{"mov *", "", decode_mov},
+          {"cvta *", "", decode_cvta},
           {"isspacep *", "px", is_in_window},
           {"mapa", "ttu", lanewise<Mapped, U, U, U>, 0, lanewise<Mapped, U64, U64, U>},
           {"getctarank", "ut", lanewise<RankOf, U, U>, 0, lanewise<RankOf, U, U64>},

@@ -364,13 +364,13 @@ void decode_wgmma(Form& form) {
 }  // namespace
 
 std::vector<Rule> tensor_rules() {
-  return {{"mma *", decode_mma},
+  return {{"mma *", "", decode_mma},
           {"movmatrix sync aligned m8n8 trans", "uu&", transpose},
-          {"ldmatrix|stmatrix *", decode_matrices},
+          {"ldmatrix|stmatrix *", "", decode_matrices},
           {"wgmma fence", "&", fence},
           {"wgmma commit_group", "&", commit},
           {"wgmma wait_group", "#", wait},
-          {"wgmma mma_async *", decode_wgmma}};
+          {"wgmma mma_async *", "", decode_wgmma}};
 }
 
 }  // namespace assay::emulator
