@@ -7,7 +7,7 @@ set(ASSAY_RUNTIME_base bounded_json device_info dtype expr expr_parser fmt_defin
   identifier library nearest value)
 set(ASSAY_RUNTIME_spec entry kernel_spec vocabulary)
 set(ASSAY_RUNTIME_space bindings plan_args plan_launches)
-set(ASSAY_RUNTIME_pack choice kernel_json pack)
+set(ASSAY_RUNTIME_pack choice kernel_json nearest_row pack)
 set(ASSAY_RUNTIME_cuda cublas_lt device_query driver handles lt_product)
 set(ASSAY_RUNTIME_launch argument_values failure ready_launch)
 set(ASSAY_RUNTIME_runtime assay open_pack tuned_plan)
@@ -18,20 +18,32 @@ foreach(room base spec space pack cuda launch runtime)
   set_source_files_properties(${sources} PROPERTIES UNITY_GROUP ${room})
   list(APPEND ASSAY_RUNTIME_SOURCES ${sources})
 endforeach()
-add_library(assay_runtime_objects OBJECT ${ASSAY_RUNTIME_SOURCES})
-# Names of different rooms need not differ.
-set_target_properties(assay_runtime_objects PROPERTIES UNITY_BUILD_MODE GROUP)
-target_include_directories(assay_runtime_objects PRIVATE harness include)
-target_include_directories(assay_runtime_objects SYSTEM PRIVATE ${CUDA_INCLUDE_DIR})
-target_link_libraries(assay_runtime_objects PRIVATE nlohmann_json::nlohmann_json)
-target_compile_options(assay_runtime_objects PRIVATE -Os -fPIC -ffunction-sections -fdata-sections
-  -fvisibility=hidden -fvisibility-inlines-hidden -fno-gnu-unique)
-# libxxhash.a is not compiled for shared libraries.
-target_compile_definitions(assay_runtime_objects PRIVATE
-  XXH_INLINE_ALL ASSAY_VERSION="${PROJECT_VERSION}")
+# What a program waits for when it chooses a plan; all else need only be small.
+set(hot ${ASSAY_RUNTIME_SOURCES})
+list(FILTER hot INCLUDE REGEX "/(expr|bindings|nearest_row|plan_args)\\.cpp$")
+set(cold ${ASSAY_RUNTIME_SOURCES})
+list(REMOVE_ITEM cold ${hot})
+add_library(assay_runtime_hot OBJECT ${hot})
+add_library(assay_runtime_cold OBJECT ${cold})
+target_compile_options(assay_runtime_hot PRIVATE -O2)
+target_compile_options(assay_runtime_cold PRIVATE -Os)
+foreach(part hot cold)
+  set(objects assay_runtime_${part})
+  # Names of different rooms need not differ.
+  set_target_properties(${objects} PROPERTIES UNITY_BUILD_MODE GROUP)
+  target_include_directories(${objects} PRIVATE harness include)
+  target_include_directories(${objects} SYSTEM PRIVATE ${CUDA_INCLUDE_DIR})
+  target_link_libraries(${objects} PRIVATE nlohmann_json::nlohmann_json)
+  target_compile_options(${objects} PRIVATE -fPIC -ffunction-sections -fdata-sections
+    -fvisibility=hidden -fvisibility-inlines-hidden -fno-gnu-unique)
+  # libxxhash.a is not compiled for shared libraries.
+  target_compile_definitions(${objects} PRIVATE
+    XXH_INLINE_ALL ASSAY_VERSION="${PROJECT_VERSION}")
+  list(APPEND ASSAY_RUNTIME_OBJECTS $<TARGET_OBJECTS:${objects}>)
+endforeach()
 
 set(ASSAY_SYMBOLS ${CMAKE_CURRENT_LIST_DIR}/assay.map)
-add_library(assay_shared SHARED $<TARGET_OBJECTS:assay_runtime_objects>)
+add_library(assay_shared SHARED ${ASSAY_RUNTIME_OBJECTS})
 target_link_options(assay_shared PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections
   -Wl,-z,defs -Wl,--version-script=${ASSAY_SYMBOLS})
 target_link_libraries(assay_shared PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
@@ -42,11 +54,11 @@ set_target_properties(assay_shared PROPERTIES
 set(ASSAY_STATIC ${CMAKE_BINARY_DIR}/libassay.a)
 add_custom_command(OUTPUT ${ASSAY_STATIC}
   COMMAND ${CMAKE_LINKER} -r --gc-sections --gc-keep-exported --force-group-allocation -o libassay_all.o
-    $<TARGET_OBJECTS:assay_runtime_objects>
+    ${ASSAY_RUNTIME_OBJECTS}
   COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=assay_* libassay_all.o libassay.o
   COMMAND ${CMAKE_COMMAND} -E rm -f libassay.a
   COMMAND ${CMAKE_AR} qcs libassay.a libassay.o
-  DEPENDS $<TARGET_OBJECTS:assay_runtime_objects> VERBATIM COMMAND_EXPAND_LISTS)
+  DEPENDS ${ASSAY_RUNTIME_OBJECTS} VERBATIM COMMAND_EXPAND_LISTS)
 add_custom_target(assay_static ALL DEPENDS ${ASSAY_STATIC})
 # Threads that share packs, under ThreadSanitizer: scripts/build.sh runtime_threads, then
 # build/runtime_threads PACK [SECONDS]

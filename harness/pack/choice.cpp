@@ -4,8 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
-#include <tuple>
+#include <optional>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -29,46 +28,6 @@ bool code_runs_on(std::string_view arch, int cc) {
 /// fast in the geometric mean, and 3 were slower by more than 2 %; at 1.02 there were 120 and 8.
 constexpr double kSafetyRatio = 1.05;
 
-struct Ranked {
-  int tier;  // lower ones are tried first
-  Distance distance;
-  const PackTable* table;
-  const PackRow* row;
-
-  bool operator<(const Ranked& other) const {
-    return std::tie(tier, distance.factor) < std::tie(other.tier, other.distance.factor);
-  }
-};
-
-/// The rows of the op, in any order: mostly only the first to try is.
-std::vector<Ranked> ranked_rows(const Pack& pack, std::string_view op, const Problem& problem,
-                                const DeviceInfo& device, double most_factor) {
-  std::vector<Ranked> rows;
-  for (const PackTable& table : pack.tables) {
-    if (table.op != op) continue;
-    rows.reserve(rows.size() + table.rows.size());
-    const int other_device = table.device.name == device.name ? 0 : 1;
-    for (const PackRow& row : table.rows) {
-      const Distance distance = distance_of(row.problem, problem);
-      const bool is_default = &row == &table.rows[table.default_row];
-      const int tier = !is_measured(row)                ? 6
-                       : distance.factor <= most_factor ? 0
-                       : is_default                     ? 2
-                                                        : 4;
-      rows.push_back({tier + other_device, distance, &table, &row});
-    }
-  }
-  return rows;
-}
-
-/// Takes the first to try out of `rows`, of which there is one.
-Ranked take_first(std::vector<Ranked>& rows) {
-  const auto first = std::min_element(rows.begin(), rows.end());
-  const Ranked taken = *first;
-  rows.erase(first);
-  return taken;
-}
-
 const PackCode* find_code(const Pack& pack, const PackRow& row, int cc) {
   for (const std::size_t code : row.codes) {
     if (code_runs_on(pack.codes[code].arch, cc)) return &pack.codes[code];
@@ -81,8 +40,8 @@ constexpr const char* kMayBeFaster = "cuBLASLt may be faster";
 std::string time_text(double time_ns) { return fmt::format("{:.4g} us", time_ns * 1e-3); }
 
 /// Why cuBLASLt is to be called and not the nearest row's configuration; empty if it is not. A near
-/// row becomes the one above the problem. `others` are the other rows.
-std::string why_fallback(const Ranked& nearest, const std::vector<Ranked>& others, Choice& choice) {
+/// row becomes the one above the problem.
+std::string why_fallback(const Ranked& nearest, const Problem& problem, Choice& choice) {
   const PackRow& row = *choice.row;
   if (choice.match == Match::otherwise) return "no tuned problem is near";
   if (choice.factor == 1) {
@@ -90,24 +49,14 @@ std::string why_fallback(const Ranked& nearest, const std::vector<Ranked>& other
     return choice.match == Match::exact ? "cuBLASLt was faster than every kernel"
                                         : "cuBLASLt was faster for " + to_text(row.problem);
   }
-  Around around;
-  around.add(nearest.distance, others.size());
-  for (std::size_t i = 0; i < others.size(); ++i) {
-    const bool is_near = others[i].table == nearest.table && others[i].tier == nearest.tier;
-    if (is_near) around.add(others[i].distance, i);
-  }
+  const Around& around = nearest.around;
   if (!around.below() || !around.above()) return "the problem is not between two that are near";
-  const auto at = [&](std::size_t place) {
-    return place < others.size() ? others[place] : nearest;
-  };
-  const Ranked above_ranked = at(*around.above());
-  const PackRow& below = *at(*around.below()).row;
-  const PackRow& above = *above_ranked.row;
-  choice.below = &below;
-  choice.above = &above;
-  if (!is_safely_faster(above.time_ns, below.first_ns, above.first_ns)) return kMayBeFaster;
+  choice.below = &nearest.table->rows[*around.below()];
+  choice.above = &nearest.table->rows[*around.above()];
+  const PackRow& above = *choice.above;
+  if (!is_safely_faster(above.time_ns, choice.below->first_ns, above.first_ns)) return kMayBeFaster;
   choice.row = &above;
-  choice.factor = above_ranked.distance.factor;
+  choice.factor = distance_of(above.problem, problem).factor;
   return {};
 }
 
@@ -175,34 +124,6 @@ std::string plan_row(const Pack& pack, const Problem& problem, const DeviceInfo&
 
 }  // namespace
 
-Distance distance_of(const Problem& tuned, const Problem& problem) {
-  // A program waits while all rows are compared: so one division, and integers are not converted
-  // by a call.
-  const auto real = [](const Number& number) {
-    const auto* integer = std::get_if<std::int64_t>(&number);
-    return integer != nullptr ? static_cast<double>(*integer) : *std::get_if<double>(&number);
-  };
-  Distance distance;
-  double larger = 1, smaller = 1;
-  bool is_finite = true;
-  for (std::size_t i = 0; i < problem.size(); ++i) {
-    const double x = real(tuned[i].second), y = real(problem[i].second);
-    if (x == y) continue;
-    (x < y ? distance.is_above : distance.is_below) = false;
-    is_finite = is_finite && x > 0 && y > 0;
-    larger *= std::max(x, y);
-    smaller *= std::min(x, y);
-  }
-  distance.factor = is_finite ? larger / smaller : std::numeric_limits<double>::infinity();
-  return distance;
-}
-
-void Around::add(const Distance& distance, std::size_t place) {
-  if (distance.is_below == distance.is_above) return;
-  Nearest& nearest = distance.is_below ? below_ : above_;
-  if (!nearest.place || distance.factor < nearest.factor) nearest = {place, distance.factor};
-}
-
 bool is_safely_faster(double time_ns, double first_below_ns, double first_above_ns) {
   return time_ns * kSafetyRatio <= std::min(first_below_ns, first_above_ns);
 }
@@ -252,10 +173,12 @@ Problem complete_problem(const Pack& pack, std::string_view op, const Problem& g
 Choice choose(const Pack& pack, std::string_view op, const Problem& problem,
               const DeviceInfo& device, double most_factor, Fallback fallback) {
   std::string nearer;  // why what is nearer does not fit
-  std::vector<Ranked> rows = ranked_rows(pack, op, problem, device, most_factor);
-  while (!rows.empty()) {
-    const Ranked each = take_first(rows);
-    const double factor = each.distance.factor;
+  const auto after = [&](const Ranked* last) {
+    return next_row(pack, op, problem, device, most_factor, last);
+  };
+  for (std::optional<Ranked> next = after(nullptr); next; next = after(&*next)) {
+    const Ranked& each = *next;
+    const double factor = each.order.factor;
     Choice choice;
     choice.table = each.table;
     choice.row = each.row;
@@ -267,7 +190,7 @@ Choice choose(const Pack& pack, std::string_view op, const Problem& problem,
     }
     const KernelSpec& kernel = pack.kernels[each.row->kernel].spec;
     const bool may_fall_back = fallback == Fallback::allowed && !kernel.reference.empty();
-    std::string why = may_fall_back ? why_fallback(each, rows, choice) : std::string();
+    std::string why = may_fall_back ? why_fallback(each, problem, choice) : std::string();
     std::string misfit;
     if (why.empty()) misfit = plan_row(pack, problem, device, choice);
     if (may_fall_back && choice.match == Match::near && !misfit.empty()) why = misfit;

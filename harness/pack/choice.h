@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "pack/nearest_row.h"
 #include "pack/pack.h"
 #include "space/plan.h"
 
@@ -37,36 +38,6 @@ std::string why_text(const Choice& choice);
 
 /// Whether cuBLASLt may be called instead.
 enum class Fallback { allowed, missing };
-
-/// Where a tuned problem lies, seen from another.
-struct Distance {
-  /// The product over the sizes and traits of the larger over the smaller; infinite where only one
-  /// is positive.
-  double factor = 1;
-  bool is_below = true, is_above = true;  // none of its sizes is larger, or smaller
-};
-
-Distance distance_of(const Problem& tuned, const Problem& problem);
-
-/// The nearest of the tuned problems whose sizes are none larger than a problem's, and of those
-/// whose sizes are none smaller. A problem between two is neither so small that a tile of the
-/// larger one's configuration is wasted, nor so large that one more is needed.
-class Around {
- public:
-  /// `place` is what below() and above() say of it. The problem itself is on neither side.
-  void add(const Distance& distance, std::size_t place);
-
-  std::optional<std::size_t> below() const { return below_.place; }
-  std::optional<std::size_t> above() const { return above_.place; }
-
- private:
-  struct Nearest {
-    std::optional<std::size_t> place;
-    double factor = 0;
-  };
-
-  Nearest below_, above_;
-};
 
 /// Whether a configuration that takes `time_ns` for the problem above is taken for a problem that
 /// was not measured: it is faster by a margin than the library's first choice for both around.
