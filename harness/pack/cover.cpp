@@ -41,6 +41,38 @@ CrossTimes without(CrossTimes times, std::size_t problem) {
   return times;
 }
 
+/// The logarithms of the ratios of times to the least of each problem.
+struct LogRatios {
+  explicit LogRatios(const CrossTimes& times) {
+    std::vector<double> fastest_ns;
+    for (std::size_t i = 0; i < times.problems.size(); ++i) {
+      fastest_ns.push_back(times.fastest_ns(i));
+    }
+    const auto logs = [&](const std::vector<double>& time_ns) {
+      std::vector<double> all;
+      for (std::size_t i = 0; i < fastest_ns.size(); ++i) {
+        all.push_back(std::log(std::min(kWorstRatio, time_ns[i] / fastest_ns[i])));
+      }
+      return all;
+    };
+    of_library = logs(times.library_ns);
+    for (const std::vector<double>& time_ns : times.time_ns) of_config.push_back(logs(time_ns));
+  }
+
+  /// The least of each problem by the configurations or by the library.
+  std::vector<double> best_of(const std::vector<std::size_t>& configs) const {
+    std::vector<double> best = of_library;
+    for (const std::size_t config : configs) {
+      std::ranges::transform(best, of_config[config], best.begin(),
+                             [](double a, double b) { return std::min(a, b); });
+    }
+    return best;
+  }
+
+  std::vector<double> of_library;
+  std::vector<std::vector<double>> of_config;
+};
+
 }  // namespace
 
 double CrossTimes::fastest_ns(std::size_t problem) const {
@@ -50,34 +82,46 @@ double CrossTimes::fastest_ns(std::size_t problem) const {
 }
 
 std::vector<std::size_t> cover(const CrossTimes& times, double slow_down, std::size_t most) {
-  const std::size_t num_problems = times.problems.size();
-  std::vector<double> fastest_ns, ratios;
-  std::size_t num_open = 0;
-  for (std::size_t i = 0; i < num_problems; ++i) {
-    fastest_ns.push_back(times.fastest_ns(i));
-    ratios.push_back(std::min(kWorstRatio, times.library_ns[i] / fastest_ns[i]));
-    if (ratios[i] > 1 + slow_down) ++num_open;
-  }
+  const LogRatios logs(times);
+  const double enough = std::log(1 + slow_down);
+  // How many problems have no configuration that is fast enough, then how much all lose.
+  using Loss = std::pair<std::size_t, double>;
+  const auto loss_with = [&](const std::vector<double>& best, const std::vector<double>& added) {
+    Loss loss{0, 0};
+    for (std::size_t i = 0; i < best.size(); ++i) {
+      const double log_ratio = std::min(best[i], added[i]);
+      if (log_ratio > enough) ++loss.first;
+      loss.second += log_ratio;
+    }
+    return loss;
+  };
+  const auto next_to = [&](const std::vector<double>& best) {
+    std::pair<Loss, std::size_t> next{{best.size() + 1, 0}, 0};
+    for (std::size_t config = 0; config < logs.of_config.size(); ++config) {
+      next = std::min(next, std::pair(loss_with(best, logs.of_config[config]), config));
+    }
+    return next;
+  };
   std::vector<std::size_t> chosen;
-  while (num_open > 0 && chosen.size() < most) {
-    // How many problems have none yet, then how much all lose.
-    std::pair<std::size_t, double> best{num_open + 1, 0};
-    std::size_t next = 0;
-    for (std::size_t config = 0; config < times.time_ns.size(); ++config) {
-      std::pair<std::size_t, double> result{0, 0};
-      for (std::size_t i = 0; i < num_problems; ++i) {
-        const double ratio = std::min(ratios[i], times.time_ns[config][i] / fastest_ns[i]);
-        if (ratio > 1 + slow_down) ++result.first;
-        result.second += std::log(ratio);
-      }
-      if (result < best) std::tie(best, next) = std::pair(result, config);
-    }
-    if (best.first == num_open + 1 || std::ranges::count(chosen, next) > 0) break;
+  Loss loss = loss_with(logs.of_library, logs.of_library);
+  while (loss.first > 0 && chosen.size() < most) {
+    const auto [lower, next] = next_to(logs.best_of(chosen));
+    if (!(lower < loss)) break;
     chosen.push_back(next);
-    for (std::size_t i = 0; i < num_problems; ++i) {
-      ratios[i] = std::min(ratios[i], times.time_ns[next][i] / fastest_ns[i]);
+    loss = lower;
+  }
+  // Of those that the first ones were chosen for, later ones may serve as many.
+  for (bool is_better = true; is_better;) {
+    is_better = false;
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      std::vector<std::size_t> others = chosen;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      const auto [lower, next] = next_to(logs.best_of(others));
+      if (!(lower < loss)) continue;
+      chosen[i] = next;
+      loss = lower;
+      is_better = true;
     }
-    num_open = best.first;
   }
   return chosen;
 }

@@ -10,6 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 constexpr double kMissing = std::numeric_limits<double>::infinity();
 
@@ -31,6 +32,17 @@ TEST(Cover, TakesTheFewestConfigurations) {
   EXPECT_THAT(cover(times, 0.03, 1), ElementsAre(1));  // both cover two; it loses less
   EXPECT_THAT(cover({}, 0.03, 12), IsEmpty());
   EXPECT_THAT(fastest_of(times, {1, 2}), ElementsAre(2, 2, 1, 1));
+}
+
+// The first configuration covers most problems, and is in neither of the two that cover all.
+TEST(Cover, ExchangesWhatCameFirst) {
+  CrossTimes times;
+  for (std::int64_t m = 1; m <= 6; ++m) times.problems.push_back({{"M", m}});
+  times.time_ns = {{200, 100, 100, 100, 100, 200},
+                   {100, 100, 100, 200, 200, 200},
+                   {200, 200, 200, 100, 100, 100}};
+  times.library_ns = times.first_ns = std::vector<double>(6, kMissing);
+  EXPECT_THAT(cover(times, 0.03, 2), UnorderedElementsAre(1, 2));
 }
 
 // A program calls the library there.
