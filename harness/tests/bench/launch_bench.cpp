@@ -1,0 +1,191 @@
+// How long a tuned problem takes by libassay, with the timer of the sweep and a cold L2: by the
+// tuner's own launcher, by assay_launch, and by a graph that captured assay_launch. All three must
+// write the same bits. Usage: launch_bench PACK OP NAME=VALUE,... Needs a GPU and NVRTC.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <assay/assay.hpp>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "compile/nvrtc_compiler.h"
+#include "cuda/device_query.h"
+#include "launch/launcher.h"
+#include "pack/choice.h"
+#include "support/support_source.h"
+#include "timing/timer.h"
+
+namespace assay {
+namespace {
+
+constexpr int kRounds = 201;
+
+std::string support_cubin(const DeviceInfo& info) {
+  const std::filesystem::path source = cache_directory() / "launch_bench_support.cu";
+  write_file_atomic(source, support_source());
+  NvrtcCompiler compiler({cache_directory(), 1});
+  const CompileResult made = compiler.submit({source, {}, {}, native_arch(info.cc)}).get();
+  if (!made.ok) throw Error("the harness's own kernels do not compile: " + made.log);
+  return read_file(made.cubin_path);
+}
+
+/// Random numbers, or a permutation.
+void fill(const SupportKernels& support, const assay_argument& argument, CUdeviceptr data) {
+  const DType dtype = parse_dtype(argument.dtype).value();
+  const auto elements = static_cast<std::int64_t>(argument.bytes) / size_bytes(dtype);
+  const auto key = static_cast<std::uint64_t>(data);
+  if (is_floating(dtype)) return support.fill(Generator::normal, dtype, data, elements, key, 0, 1);
+  support.fill(Generator::permutation, dtype, data, elements, key, static_cast<double>(elements),
+               0);
+}
+
+double median(std::vector<double>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+void check(assay_status status, const assay_error& error) {
+  if (status != ASSAY_OK) throw Error(fmt::format("{}: {}", assay_status_name(status), error.text));
+}
+
+int run(const std::string& path, const std::string& op, const Problem& problem) {
+  const Driver driver;
+  const Context context(driver, 0);
+  CUdevice device = 0;
+  driver.check(driver.cuDeviceGet(&device, 0), "cuDeviceGet");
+  const DeviceInfo info = query_gpu(driver, device);
+  const Stream stream = make_stream(driver);
+  const SupportKernels support(driver, stream.get(), support_cubin(info), info.sm_count);
+  Timer timer(driver, stream.get(), support, info.l2_bytes);
+
+  // The library, as a program has it.
+  assay_error error{};
+  std::vector<assay_number> numbers;
+  for (const auto& [name, number] : problem) numbers.push_back({name.c_str(), to_real(number)});
+  const assay_request request{sizeof request, op.c_str(), numbers.data(), numbers.size(), 0, 0};
+  assay_pack* opened = nullptr;
+  check(assay_open(path.c_str(), &opened, &error), error);
+  const std::unique_ptr<assay_pack, decltype(&assay_close)> pack(opened, assay_close);
+  assay_plan* made = nullptr;
+  check(assay_plan_create(opened, &request, &made, &error), error);
+  TunedLaunch plan(made);
+  std::vector<DeviceMemory> memory;
+  const auto allocated = [&](std::size_t bytes) {
+    return memory.emplace_back(allocate(driver, std::max<std::size_t>(bytes, 256))).get();
+  };
+  std::map<std::string, CUdeviceptr> addresses;
+  std::vector<void*> arguments;
+  std::vector<std::pair<CUdeviceptr, std::size_t>> outputs;
+  for (const assay_argument& argument : plan.arguments()) {
+    const CUdeviceptr data = addresses[argument.name] = allocated(argument.bytes);
+    arguments.push_back(reinterpret_cast<void*>(data));
+    if (argument.role == ASSAY_IN) {
+      fill(support, argument, data);
+    } else {
+      outputs.emplace_back(data, argument.bytes);
+    }
+  }
+  const CUdeviceptr workspace = allocated(plan.workspace_bytes());
+  const CUdeviceptr prepared = allocated(plan.prepared_bytes());
+  check(assay_prepare(plan.get(), stream.get(), arguments.data(), arguments.size(),
+                      reinterpret_cast<void*>(prepared), &error),
+        error);
+  const auto launch = [&] {
+    check(
+        assay_launch(plan.get(), stream.get(), arguments.data(), arguments.size(),
+                     reinterpret_cast<void*>(workspace), reinterpret_cast<void*>(prepared), &error),
+        error);
+  };
+  launch();
+  driver.check(driver.cuStreamBeginCapture(stream.get(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+               "cuStreamBeginCapture");
+  launch();
+  CUgraph captured = nullptr;
+  driver.check(driver.cuStreamEndCapture(stream.get(), &captured), "cuStreamEndCapture");
+  const Graph graph(driver, captured);
+  CUgraphExec instance = nullptr;
+  driver.check(driver.cuGraphInstantiate(&instance, captured, 0), "cuGraphInstantiate");
+  const GraphInstance executable(driver, instance);
+
+  // What the sweep launched.
+  const PackFile file(path);
+  const Choice choice =
+      choose(file.pack(), op, complete_problem(file.pack(), op, problem), info, 16);
+  std::map<std::string, CUdeviceptr> scratch;
+  const Launcher launcher(driver, choice.plan, file.code(*choice.code), [&](const auto& name) {
+    const auto found = addresses.find(name);
+    if (found != addresses.end()) return found->second;
+    CUdeviceptr& own = scratch[name];
+    if (own == 0) own = allocated(static_cast<std::size_t>(choice.plan.find_buffer(name)->bytes()));
+    return own;
+  });
+  launcher.write_symbols(stream.get());
+  launcher.prepare(stream.get());
+
+  struct Way {
+    const char* name;
+    Work launch;
+    std::vector<double> times_ns = {};
+    std::string written = {};
+  };
+  Way ways[] = {{"the tuner's launcher", [&] { launcher.enqueue(stream.get()); }},
+                {"assay_launch", launch},
+                {"a graph of assay_launch", [&] {
+                   driver.check(driver.cuGraphLaunch(executable.get(), stream.get()),
+                                "cuGraphLaunch");
+                 }}};
+  for (Way& way : ways) {
+    for (const auto& [data, bytes] : outputs) {
+      driver.check(driver.cuMemsetD8Async(data, 0xff, bytes, stream.get()), "cuMemsetD8Async");
+    }
+    way.launch();
+    for (const auto& [data, bytes] : outputs) {
+      std::string part(bytes, '\0');
+      driver.check(driver.cuMemcpyDtoHAsync(part.data(), data, bytes, stream.get()),
+                   "cuMemcpyDtoHAsync");
+      driver.check(driver.cuStreamSynchronize(stream.get()), "cuStreamSynchronize");
+      way.written += part;
+    }
+  }
+  for (int round = 0; round < kRounds; ++round) {  // in turn, so that all meet the same machine
+    for (Way& way : ways) {
+      way.times_ns.push_back(timer.sample({way.launch}, Preparation::cold).time_ns);
+      Timer::rest(way.times_ns.back());
+    }
+  }
+  const assay_how how = plan.how();
+  fmt::print("{} {}\n{} {}\n", op, to_text(problem), how.kernel, how.configuration);
+  fmt::print("{:<26}{:10.3f} us\n", "tuned, says the pack", how.time_ns * 1e-3);
+  const double tuner_ns = median(ways[0].times_ns);
+  bool same = true;
+  for (Way& way : ways) {
+    const double time_ns = median(way.times_ns);
+    same = same && way.written == ways[0].written;
+    fmt::print("{:<26}{:10.3f} us {:+7.2f} %{}\n", way.name, time_ns * 1e-3,
+               100 * (time_ns / tuner_ns - 1),
+               way.written == ways[0].written ? "" : "  writes other bits");
+  }
+  return same ? kExitDone : kExitMachine;
+}
+
+}  // namespace
+}  // namespace assay
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    fmt::print(stderr, "usage: launch_bench PACK OP NAME=VALUE,...\n");
+    return assay::kExitUsage;
+  }
+  try {
+    return assay::run(argv[1], argv[2], assay::parse_problem(argv[3]));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "launch_bench: {}\n", error.what());
+    return assay::kExitMachine;
+  }
+}
