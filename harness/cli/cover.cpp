@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -28,7 +29,7 @@ struct CoverOptions {
   std::string protocol = "cold";
   std::string slow_down = "3%";
   int most = 12;
-  std::string output;
+  std::string output, pack;
   std::vector<std::string> archs;
   bool json = false;
 };
@@ -51,7 +52,7 @@ std::string percent_over(double ratio) { return fmt::format("{:.2f} %", 100 * (r
 /// A configuration that is chosen, or the library, and the problems that get it.
 struct Served {
   const KernelConfig* config = nullptr;
-  Ratios ratios;
+  Ratios ratios = {};
 };
 
 /// The choice for a table, and what it costs.
@@ -170,6 +171,69 @@ Json cover_json(const CoveredTable& covered) {
   return json;
 }
 
+/// What the rows of a pack cost for the problems of a table, perhaps on another GPU than theirs.
+struct PackRegret {
+  std::string op, device;
+  Ratios ratios = {};
+  int num_missing = 0;  // of which the pack has no row, or whose configuration was not measured
+};
+
+PackRegret regret_of(const Pack& pack, TunedTable table, const std::vector<TrialRow>& trials) {
+  table = unique_problems(std::move(table), trials);
+  const MeasuredConfigs measured = measured_configs(table, trials);
+  PackRegret regret{table.op, table.device.name};
+  const auto time_ns = [&](const PackRow& row, std::size_t problem) {
+    if (is_library_faster(row)) return measured.times.library_ns[problem];
+    const std::string& kernel = pack.kernels[row.kernel].spec.name;
+    for (const auto& of_config : measured.trials) {
+      const TrialRow* const trial = of_config[problem];
+      if (trial != nullptr && trial->record.kernel.name == kernel &&
+          trial->record.config == row.config) {
+        return trial->record.outcome.timing->median_ns;
+      }
+    }
+    return std::numeric_limits<double>::infinity();
+  };
+  for (std::size_t i = 0; i < table.entries.size(); ++i) {
+    double least_ns = std::numeric_limits<double>::infinity();
+    for (const PackTable& packed : pack.tables) {
+      if (packed.op != table.op) continue;
+      for (const PackRow& row : packed.rows) {
+        if (row.problem == table.entries[i].problem) least_ns = std::min(least_ns, time_ns(row, i));
+      }
+    }
+    if (std::isfinite(least_ns)) {
+      regret.ratios.add(least_ns / measured.times.fastest_ns(i));
+    } else {
+      ++regret.num_missing;
+    }
+  }
+  return regret;
+}
+
+int run_regret(const CoverOptions& options, const std::vector<TunedTable>& tables,
+               const std::vector<TrialRow>& trials) {
+  const PackFile file(options.pack);
+  Json all = Json::array();
+  for (const TunedTable& table : tables) {
+    const PackRegret regret = regret_of(file.pack(), table, trials);
+    if (options.json) {
+      all.push_back(
+          {{"op", regret.op}, {"device", regret.device}, {"num_missing", regret.num_missing}});
+      all.back().update(ratios_json(regret.ratios));
+      continue;
+    }
+    print_out(
+        "{} of {} on {}: slower than the fastest of {} problems by {} in the geometric mean, by {} "
+        "at most; {} problems were not measured with it\n",
+        options.pack, regret.op, regret.device, regret.ratios.count,
+        percent_over(regret.ratios.mean()), percent_over(regret.ratios.largest),
+        regret.num_missing);
+  }
+  if (options.json) write_out(document("cover", {{"pack", options.pack}, {"tables", all}}));
+  return kExitDone;
+}
+
 int run_cover(const CoverOptions& options) {
   const double slow_down = parse_margin(options.slow_down, "--slow-down");
   const Store store = open_results(options.results);
@@ -182,9 +246,14 @@ int run_cover(const CoverOptions& options) {
   std::vector<TunedTable> tables = tuned_tables(results, Screened::hide);
   filter.status = to_text(Status::correctness);
   keep_checked(results.trials, results.ranks, store.results(filter).trials);
+  std::erase_if(tables, [&](const TunedTable& table) {
+    return table.protocol != options.protocol || table.objective != Objective::time;
+  });
+  if (!options.pack.empty() && !tables.empty()) {
+    return run_regret(options, tables, results.trials);
+  }
   std::vector<CoveredTable> covered;
   for (TunedTable& table : tables) {
-    if (table.protocol != options.protocol || table.objective != Objective::time) continue;
     covered.push_back(cover_table(std::move(table), results.trials, slow_down,
                                   static_cast<std::size_t>(options.most)));
   }
@@ -227,6 +296,8 @@ void add_cover(Command program) {
       .between(1, 1000);
   verb.add_option("--output FILE", options->output,
                   "also write a pack in which each problem has one of these configurations");
+  verb.add_option("--pack FILE", options->pack,
+                  "instead, say what the configurations of this pack cost for these problems");
   verb.add_option("--arch " + known_archs("|"), options->archs,
                   "what the machine code of the pack is for; may be repeated; default: the GPU of "
                   "each table");

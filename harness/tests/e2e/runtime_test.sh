@@ -59,6 +59,8 @@ expect 0 'add_f32 on Fake GPU, protocol cold: 1 configurations for 2 problems' \
   "$assay" cover --db sizes.db --slow-down 90% --output cover.pack
 grep -q 'cover.pack: 2 problems, 1 pieces of machine code' output || fail "cover wrote no pack"
 expect 0 'factor 1\.' examples/launch_c cover.pack add_f32 N=700
+expect 0 'cover.pack of add_f32 on .*: slower than the fastest of 2 problems by .*; 0 problems were not' \
+  "$assay" cover --db sizes.db --pack cover.pack
 expect 1 'no re-ranked winner of protocol hot' "$assay" cover --db sizes.db --protocol hot
 expect 2 "^assay: --slow-down '3x': expected more than 0" "$assay" cover --db sizes.db --slow-down 3x
 echo 'add_f32 M=1' >>sizes.txt
