@@ -183,7 +183,7 @@ PackRegret regret_of(const Pack& pack, TunedTable table, const std::vector<Trial
   const MeasuredConfigs measured = measured_configs(table, trials);
   PackRegret regret{table.op, table.device.name};
   const auto time_ns = [&](const PackRow& row, std::size_t problem) {
-    if (is_library_faster(row)) return measured.times.library_ns[problem];
+    if (is_library_as_fast(row)) return measured.times.library_ns[problem];
     const std::string& kernel = pack.kernels[row.kernel].spec.name;
     for (const auto& of_config : measured.trials) {
       const TrialRow* const trial = of_config[problem];

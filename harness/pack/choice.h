@@ -39,9 +39,19 @@ std::string why_text(const Choice& choice);
 /// Whether cuBLASLt may be called instead.
 enum class Fallback { allowed, missing };
 
-/// Whether a configuration that takes `time_ns` for the problem above is taken for a problem that
-/// was not measured: it is faster by a margin than the library's first choice for both around.
-bool is_safely_faster(double time_ns, double first_below_ns, double first_above_ns);
+/// The least that cuBLASLt took for the row's problem; 0: not known.
+double library_ns(const PackRow& row);
+
+/// Of a tuned problem: the time of its configuration, and the least by cuBLASLt.
+struct KnownTimes {
+  double time_ns = 0, library_ns = 0;
+};
+
+/// Whether the configuration of the problem above is taken for one that was not measured. It is
+/// faster than cuBLASLt was for both around, by a margin, which grows with the ratio of the times
+/// for both: where a little more work takes far longer, or less long, nobody knows what lies
+/// between.
+bool is_safely_faster(const KnownTimes& below, const KnownTimes& above);
 
 /// The op's problem with all of its dims and traits in order: those given, and defaults of traits.
 /// Throws UsageError for an op or a name that the pack does not have, and for one that is missing.

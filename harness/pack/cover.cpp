@@ -95,28 +95,49 @@ std::vector<std::size_t> cover(const CrossTimes& times, double slow_down, std::s
     }
     return loss;
   };
-  const auto next_to = [&](const std::vector<double>& best) {
+  const std::size_t num_configs = logs.of_config.size();
+  const auto serves = [&](std::size_t config, std::size_t problem) {
+    return logs.of_config[config][problem] <= enough;
+  };
+  // The configuration that is best added: any, or one that serves the problem.
+  const auto next_to = [&](const std::vector<double>& best, std::optional<std::size_t> problem) {
     std::pair<Loss, std::size_t> next{{best.size() + 1, 0}, 0};
-    for (std::size_t config = 0; config < logs.of_config.size(); ++config) {
+    for (std::size_t config = 0; config < num_configs; ++config) {
+      if (problem && !serves(config, *problem)) continue;
       next = std::min(next, std::pair(loss_with(best, logs.of_config[config]), config));
     }
     return next;
   };
+  // One that serves the problem which the fewest serve is needed anyway: so it comes first.
+  const auto hardest = [&](const std::vector<double>& best) {
+    std::pair<std::size_t, std::size_t> least{num_configs + 1, 0};
+    for (std::size_t i = 0; i < best.size(); ++i) {
+      if (best[i] <= enough) continue;
+      std::size_t num_serving = 0;
+      for (std::size_t config = 0; config < num_configs; ++config) {
+        if (serves(config, i)) ++num_serving;
+      }
+      if (num_serving > 0) least = std::min(least, std::pair(num_serving, i));
+    }
+    return least.first > num_configs ? std::nullopt : std::optional(least.second);
+  };
   std::vector<std::size_t> chosen;
   Loss loss = loss_with(logs.of_library, logs.of_library);
-  while (loss.first > 0 && chosen.size() < most) {
-    const auto [lower, next] = next_to(logs.best_of(chosen));
-    if (!(lower < loss)) break;
+  while (chosen.size() < most) {
+    const std::vector<double> best = logs.best_of(chosen);
+    const std::optional<std::size_t> problem = hardest(best);
+    if (!problem) break;
+    const auto [lower, next] = next_to(best, problem);
     chosen.push_back(next);
     loss = lower;
   }
-  // Of those that the first ones were chosen for, later ones may serve as many.
+  // Later ones may serve most of what the first ones were chosen for.
   for (bool is_better = true; is_better;) {
     is_better = false;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       std::vector<std::size_t> others = chosen;
       others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-      const auto [lower, next] = next_to(logs.best_of(others));
+      const auto [lower, next] = next_to(logs.best_of(others), std::nullopt);
       if (!(lower < loss)) continue;
       chosen[i] = next;
       loss = lower;
@@ -165,9 +186,11 @@ std::vector<LeftOut> leave_each_out(const CrossTimes& times, double slow_down, s
       around.add(distance_of(times.problems[other], times.problems[i]), other);
     }
     const auto below = around.below(), above = around.above();
-    const bool is_safe = below && above &&
-                         is_safely_faster(times.time_ns[chosen[*above]][*above],
-                                          times.first_ns[*below], times.first_ns[*above]);
+    const auto known = [&](std::size_t place) {
+      return KnownTimes{times.time_ns[chosen[place]][place],
+                        std::min(times.library_ns[place], times.first_ns[place])};
+    };
+    const bool is_safe = below && above && is_safely_faster(known(*below), known(*above));
     const double first_ns = times.first_ns[i];
     LeftOut left;
     left.problem = i;

@@ -24,8 +24,9 @@ struct CrossTimes {
 };
 
 /// Configurations, as places in CrossTimes::time_ns, so that each problem has one that is at most
-/// `slow_down` (0.03) slower than the fastest, or has the library: as few as a greedy search finds,
-/// and at most `most`. Each of them is then exchanged while that helps.
+/// `slow_down` (0.03) slower than the fastest, or has the library: at most `most`, and
+/// as few as a search finds that begins with the problems that the fewest serve. Each is then
+/// exchanged for another while that helps.
 std::vector<std::size_t> cover(const CrossTimes& times, double slow_down, std::size_t most);
 
 /// Which of the configurations, of which there is at least one, is the fastest for each problem.

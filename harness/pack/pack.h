@@ -58,10 +58,11 @@ struct PackRow {
 
 inline bool is_measured(const PackRow& row) { return row.time_ns > 0; }
 
-/// Whether a product by cuBLASLt was faster than the configuration.
-inline bool is_library_faster(const PackRow& row) {
+/// Whether a product by cuBLASLt took no more than 2 % longer than the configuration: on another
+/// day it may be the faster one.
+inline bool is_library_as_fast(const PackRow& row) {
   return row.baseline.starts_with(kCublasLt) && row.baseline_ns > 0 &&
-         row.baseline_ns < row.time_ns;
+         row.baseline_ns < 1.02 * row.time_ns;
 }
 
 /// The tuned table of an op on one device.

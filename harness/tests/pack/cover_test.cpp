@@ -27,15 +27,15 @@ CrossTimes four_problems() {
 
 TEST(Cover, TakesTheFewestConfigurations) {
   const CrossTimes times = four_problems();
-  EXPECT_THAT(cover(times, 0.03, 12), ElementsAre(1, 0));
+  EXPECT_THAT(cover(times, 0.03, 12), UnorderedElementsAre(0, 1));
   EXPECT_THAT(cover(times, 0.10, 12), ElementsAre(2));
   EXPECT_THAT(cover(times, 0.03, 1), ElementsAre(1));  // both cover two; it loses less
   EXPECT_THAT(cover({}, 0.03, 12), IsEmpty());
   EXPECT_THAT(fastest_of(times, {1, 2}), ElementsAre(2, 2, 1, 1));
 }
 
-// The first configuration covers most problems, and is in neither of the two that cover all.
-TEST(Cover, ExchangesWhatCameFirst) {
+// The first configuration serves the most problems, and is in neither of the two that serve all.
+TEST(Cover, BeginsWithTheProblemsThatFewServe) {
   CrossTimes times;
   for (std::int64_t m = 1; m <= 6; ++m) times.problems.push_back({{"M", m}});
   times.time_ns = {{200, 100, 100, 100, 100, 200},
@@ -83,8 +83,8 @@ TEST(LeaveEachOut, TakesTheKernelOfTheProblemAboveWhereItIsFaster) {
   EXPECT_FALSE(left[1].library);  // between M=1 and M=8, whose kernel takes 100 of 150
   EXPECT_DOUBLE_EQ(left[1].regret, 1.5);
   EXPECT_DOUBLE_EQ(left[1].speedup, 1);
-  EXPECT_FALSE(left[2].library);  // 100 of 105 is a margin of 5 %
-  times.first_ns[3] = 104;
+  EXPECT_FALSE(left[2].library);  // 100 of 104 is a margin of 4 %
+  times.library_ns[3] = times.first_ns[3] = 102;
   EXPECT_TRUE(leave_each_out(times, 0.03, 12)[2].library);
   times.library_ns.assign(4, kMissing);
   times.first_ns.assign(4, kMissing);
