@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "launch/argument_values.h"
+#include "launch/product_shape.h"
 
 namespace assay {
 namespace {
@@ -31,22 +32,6 @@ bool is_aligned(const void* memory, std::size_t unit) {
 }
 
 }  // namespace
-
-LtShape product_shape(const Plan& plan) {
-  const ReferencePlan& step = plan.reference.at(0);
-  std::int64_t batch = 1;
-  const auto matrix = [&](const char* operand) {
-    const BufferPlan& buffer = *plan.find_buffer(step.operands.at(operand));
-    const std::size_t rank = buffer.shape.size();
-    if (rank == 3) batch = buffer.shape[0];
-    return LtShape::Matrix{buffer.dtype, buffer.shape[rank - 2], buffer.shape[rank - 1]};
-  };
-  LtShape shape{matrix("a"), matrix("b"), matrix("out")};
-  shape.batch = batch;
-  shape.transpose_a = std::get<bool>(step.options.at("transpose_a"));
-  shape.transpose_b = std::get<bool>(step.options.at("transpose_b"));
-  return shape;
-}
 
 /// The values of one launch's arguments. Nothing of it is read before bind() wrote it.
 struct TunedPlan::Room {

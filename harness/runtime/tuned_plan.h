@@ -31,9 +31,6 @@ struct LaunchBuffers {
   void* prepared = nullptr;
 };
 
-/// What cuBLASLt computes in a fallback.
-LtShape product_shape(const Plan& plan);
-
 /// A choice whose arguments are laid out. All but its loaded code never changes.
 class TunedPlan {
  public:

@@ -17,8 +17,8 @@
 #include "base/error.h"
 #include "cuda/device_query.h"
 #include "launch/launcher.h"
+#include "launch/product_shape.h"
 #include "pack/choice.h"
-#include "runtime/tuned_plan.h"
 
 namespace assay {
 namespace {
