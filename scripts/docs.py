@@ -43,7 +43,7 @@ PACK = ("build/assay export --format pack --op gemm_bf16 "
 IN_PLACE = {"scripts/sweep.sh": "build/assay sweep sweeps/gemm.yaml --problem M=1,N=4096,K=4096",
             PACK: PACK + " --problem M=16,N=4096,K=4096"}
 LONG = re.compile(r"(scripts/(setup|build|release|test|record|page|sanitize|fuzz|torture|slurm_sweep"
-                  r"|kernel_gate|runtime_threads)\.sh|scripts/(warm_start|same_code|pack_check)\.py|scripts/gpus_table\.py \w+ \w+$"
+                  r"|kernel_gate|runtime_threads)\.sh|scripts/(warm_start|same_code|pack_check|launch_check)\.py|scripts/gpus_table\.py \w+ \w+$"
                   r"|ninja |cmake |node |compute-sanitizer |\(cd build"
                   r"|build/\w+_(bench|test)\b|python3 /usr/share/benchmark/)")
 # Sweeps of minutes on a GPU. Some have a recording, whose replay compiles for as long.
