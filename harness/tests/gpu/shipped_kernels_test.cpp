@@ -55,6 +55,14 @@ std::vector<ShippedCase> shipped_cases() {
         "rms_linear_gelu_mma", "rms_linear_gelu_mma_f16"}) {
     for (const Problem& problem : ragged) cases.push_back({kernel, problem});
   }
+  // Rows of N elements are multiples of 16 bytes, too.
+  for (const char* kernel :
+       {"gated_mlp", "gated_mlp_f16", "gated_mlp_mma", "gated_mlp_mma_f16", "gemm_nn_wgmma",
+        "gemm_nn_wgmma_f16", "gemm_tn_wgmma", "gemm_tn_wgmma_f16"}) {
+    cases.push_back({kernel, {{"M", 1000}, {"N", 1096}, {"K", 328}}});
+    cases.push_back({kernel, {{"M", 600}, {"N", 1000}, {"K", 776}}});
+    cases.push_back({kernel, {{"M", 56}, {"N", 2104}, {"K", 1304}}});
+  }
   for (const char* kernel : {"batched_gemm_mma", "batched_gemm_mma_f16"}) {
     cases.push_back({kernel, {{"B", 5}, {"M", 150}, {"N", 210}, {"K", 328}}});
     cases.push_back({kernel, {{"B", 2}, {"M", 50}, {"N", 201}, {"K", 77}}});
@@ -137,6 +145,22 @@ std::vector<ShippedCase> shipped_cases() {
   for (const char* kernel : {"sparse_ffn_chosen", "sparse_ffn_chosen_f16", "sparse_ffn_chosen_mma",
                              "sparse_ffn_chosen_mma_f16"}) {
     cases.push_back({kernel, {{"M", 19}, {"F", 5003}, {"K", 456}, {"density", 0.131}}});
+  }
+  const auto general = [](int m, int f, int k, double density, int activation, int columns) {
+    return Problem{{"M", m},
+                   {"F", f},
+                   {"K", k},
+                   {"density", density},
+                   {"activation", activation},
+                   {"columns", columns}};
+  };
+  for (const char* kernel : {"sparse_ffn_general", "sparse_ffn_general_f16"}) {
+    cases.push_back({kernel, general(19, 1536, 456, 0.131, 1, 0)});
+    cases.push_back({kernel, general(1, 1001, 1304, 0.05, 2, 0)});
+  }
+  for (const char* kernel : {"sparse_ffn_columns", "sparse_ffn_columns_f16"}) {
+    cases.push_back({kernel, general(19, 1536, 456, 0.131, 2, 1)});
+    cases.push_back({kernel, general(1, 1001, 1304, 0.05, 0, 1)});
   }
   cases.push_back({"naive/argmax_naive", {{"M", 37}, {"N", 1001}}});
   cases.push_back({"naive/attention_decode_naive", {{"B", 5}, {"S", 129}, {"D", 64}}});
