@@ -67,6 +67,11 @@ std::vector<ShippedCase> shipped_cases() {
     cases.push_back({kernel, {{"B", 5}, {"M", 150}, {"N", 210}, {"K", 328}}});
     cases.push_back({kernel, {{"B", 2}, {"M", 50}, {"N", 201}, {"K", 77}}});
   }
+  for (const char* kernel : {"ln_linear", "ln_linear_f16"}) {
+    for (int gelu = 0; gelu < 3; ++gelu) {
+      cases.push_back({kernel, {{"M", 600}, {"N", 1001}, {"K", 776}, {"gelu", gelu}}});
+    }
+  }
   // Floats: K is a multiple of 4, N is even.
   for (const char* kernel : {"ln_linear_gelu_f32", "ln_linear_gelu_tf32"}) {
     cases.push_back({kernel, {{"M", 1000}, {"N", 1096}, {"K", 324}}});
