@@ -136,7 +136,8 @@ std::vector<ShippedCase> shipped_cases() {
   for (const char* kernel :
        {"sparse_ffn", "sparse_ffn_f16", "sparse_gated_ffn", "sparse_gated_ffn_f16",
         "sparse_ffn_mma", "sparse_ffn_mma_f16", "sparse_gated_ffn_mma", "sparse_gated_ffn_mma_f16",
-        "sparse_ffn_atomics", "sparse_ffn_atomics_f16"}) {
+        "sparse_ffn_atomics", "sparse_ffn_atomics_f16", "sparse_ffn_gelu", "sparse_ffn_gelu_f16",
+        "sparse_ffn_columns", "sparse_ffn_columns_f16"}) {
     for (const Problem& problem : sparse) cases.push_back({kernel, problem});
   }
   const Problem many_tokens[] = {
@@ -150,22 +151,6 @@ std::vector<ShippedCase> shipped_cases() {
   for (const char* kernel : {"sparse_ffn_chosen", "sparse_ffn_chosen_f16", "sparse_ffn_chosen_mma",
                              "sparse_ffn_chosen_mma_f16"}) {
     cases.push_back({kernel, {{"M", 19}, {"F", 5003}, {"K", 456}, {"density", 0.131}}});
-  }
-  const auto general = [](int m, int f, int k, double density, int activation, int columns) {
-    return Problem{{"M", m},
-                   {"F", f},
-                   {"K", k},
-                   {"density", density},
-                   {"activation", activation},
-                   {"columns", columns}};
-  };
-  for (const char* kernel : {"sparse_ffn_general", "sparse_ffn_general_f16"}) {
-    cases.push_back({kernel, general(19, 1536, 456, 0.131, 1, 0)});
-    cases.push_back({kernel, general(1, 1001, 1304, 0.05, 2, 0)});
-  }
-  for (const char* kernel : {"sparse_ffn_columns", "sparse_ffn_columns_f16"}) {
-    cases.push_back({kernel, general(19, 1536, 456, 0.131, 2, 1)});
-    cases.push_back({kernel, general(1, 1001, 1304, 0.05, 0, 1)});
   }
   cases.push_back({"naive/argmax_naive", {{"M", 37}, {"N", 1001}}});
   cases.push_back({"naive/attention_decode_naive", {{"B", 5}, {"S", 129}, {"D", 64}}});
