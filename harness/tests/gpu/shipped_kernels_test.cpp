@@ -48,11 +48,26 @@ std::vector<ShippedCase> shipped_cases() {
   const Problem ragged[] = {{{"M", 1000}, {"N", 1096}, {"K", 328}},
                             {{"M", 600}, {"N", 1001}, {"K", 776}},
                             {{"M", 50}, {"N", 2100}, {"K", 1304}}};
-  for (const char* kernel :
-       {"gemm_wgmma", "gemm_wgmma_f16", "gemm_mma", "gemm_mma_f16", "gated_up", "gated_up_f16",
-        "gated_mma", "gated_mma_f16", "ln_linear_gelu", "ln_linear_gelu_f16", "rms_linear_gelu",
-        "rms_linear_gelu_f16", "ln_linear_gelu_mma", "ln_linear_gelu_mma_f16",
-        "rms_linear_gelu_mma", "rms_linear_gelu_mma_f16"}) {
+  for (const char* kernel : {"gemm_wgmma",
+                             "gemm_wgmma_f16",
+                             "gemm_mma",
+                             "gemm_mma_f16",
+                             "gated_up",
+                             "gated_up_f16",
+                             "gated_mma",
+                             "gated_mma_f16",
+                             "ln_linear_gelu",
+                             "ln_linear_gelu_f16",
+                             "rms_linear_gelu",
+                             "rms_linear_gelu_f16",
+                             "ln_linear_gelu_mma",
+                             "ln_linear_gelu_mma_f16",
+                             "rms_linear_gelu_mma",
+                             "rms_linear_gelu_mma_f16",
+                             "ln_linear",
+                             "ln_linear_f16",
+                             "ln_linear_erf",
+                             "ln_linear_erf_f16"}) {
     for (const Problem& problem : ragged) cases.push_back({kernel, problem});
   }
   // Rows of N elements are multiples of 16 bytes, too.
@@ -66,11 +81,6 @@ std::vector<ShippedCase> shipped_cases() {
   for (const char* kernel : {"batched_gemm_mma", "batched_gemm_mma_f16"}) {
     cases.push_back({kernel, {{"B", 5}, {"M", 150}, {"N", 210}, {"K", 328}}});
     cases.push_back({kernel, {{"B", 2}, {"M", 50}, {"N", 201}, {"K", 77}}});
-  }
-  for (const char* kernel : {"ln_linear", "ln_linear_f16"}) {
-    for (int gelu = 0; gelu < 3; ++gelu) {
-      cases.push_back({kernel, {{"M", 600}, {"N", 1001}, {"K", 776}, {"gelu", gelu}}});
-    }
   }
   // Floats: K is a multiple of 4, N is even.
   for (const char* kernel : {"ln_linear_gelu_f32", "ln_linear_gelu_tf32"}) {

@@ -1,0 +1,3 @@
+// gelu(layer_norm(X) W^T + b), by erf.
+
+#include "ln_linear.cu"
