@@ -48,6 +48,7 @@ struct Op {
   Handler run = nullptr;
   Waiter wait = nullptr;
   Control control = Control::none;
+  bool touches_wgmma = false;  // registers of a wgmma.mma_async
   // Slots of operands. Below 0: constants, and predicates that are negated: all bits changed.
   std::int32_t guard = kNoSlot;
   std::int32_t out = kNoSlot, a = kNoSlot, b = kNoSlot, c = kNoSlot, d = kNoSlot;
@@ -65,7 +66,6 @@ struct Op {
   bool releases = false;
   bool is_wide = false;               // registers of 64 bits
   bool meets_anywhere = false;        // with lanes at another such instruction: bar.warp.sync
-  bool touches_wgmma = false;         // registers of a wgmma.mma_async
   std::uint32_t mode = 0, bytes = 0;  // of the family
   std::uint64_t mask = 0;
   const PtxInstruction* source = nullptr;
