@@ -20,6 +20,7 @@ const std::vector<Row>& rows(bool of_ptxas) {
       {{"--prec-sqrt", kSwitch}, "-prec-sqrt"},
       {{"--extra-device-vectorization"}, "-extra-device-vectorization"},
       {{"--generate-line-info"}, "-lineinfo"},
+      {{"--device-int128"}, "-device-int128"},
   };
   // ptxas takes a level of -O that is too high for the highest, without a word.
   static const std::vector<Row> kPtxas = {

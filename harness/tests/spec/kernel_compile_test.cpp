@@ -46,15 +46,17 @@ TEST(ReadCompile, AMacroMayBeAnExpressionOfTheContractsNames) {
 TEST(ReadCompile, OptionsAreKeptUnderTheirLongNames) {
   const KernelSpec kernel = compiled_with(
       "fast_math: FMAD == 1, fmad: FMAD, lineinfo: true, options: [-prec-div=false, "
-      "{\"--ftz=true\": FMAD == 0}, \"--fmad={FMAD}\"], ptxas: [-O3, \"-dlcm={CACHE}\"]");
+      "{\"--ftz=true\": FMAD == 0}, \"--fmad={FMAD}\", -device-int128], ptxas: [-O3, "
+      "\"-dlcm={CACHE}\"]");
   std::vector<std::string> texts;
   for (const OptionSpec& option : kernel.compile.options) {
     texts.push_back(option.text + (option.when ? " if " + option.when->expr.text() : ""));
   }
-  EXPECT_THAT(texts, testing::ElementsAre("--fmad=false if !(FMAD)", "--generate-line-info if 1",
-                                          "--prec-div=false", "--ftz=true if FMAD == 0",
-                                          "--fmad={FMAD}", "--ptxas-options=--opt-level=3",
-                                          "--ptxas-options=--def-load-cache={CACHE}"));
+  EXPECT_THAT(texts,
+              testing::ElementsAre("--fmad=false if !(FMAD)", "--generate-line-info if 1",
+                                   "--prec-div=false", "--ftz=true if FMAD == 0", "--fmad={FMAD}",
+                                   "--device-int128", "--ptxas-options=--opt-level=3",
+                                   "--ptxas-options=--def-load-cache={CACHE}"));
   EXPECT_EQ(kernel.compile.fast_math->expr.text(), "FMAD == 1");
   EXPECT_THAT(compiled_with("fmad: true, lineinfo: false, fast_math: false").compile.options,
               IsEmpty());
