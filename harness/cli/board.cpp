@@ -303,6 +303,11 @@ fs::path contract_of(const fs::path& given, const fs::path& op_path, const fs::p
                                  given.string(), contracts.size()));
   }
   const fs::path contract = fs::path(given).replace_extension(".yaml");
+  if (!fs::exists(given) && !fs::exists(contract)) {
+    throw UsageError(fmt::format(
+        "{}: expected a contract, the .cu beside it, a folder or a Solution, found no such file",
+        given.string()));
+  }
   if (given.extension() == ".cu" && !fs::exists(contract)) {
     throw UsageError(
         fmt::format("{}: expected its contract {} beside it, found none; `assay new` "

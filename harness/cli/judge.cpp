@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "base/stats.h"
 #include "base/terminal.h"
 #include "cli/board.h"
@@ -74,6 +75,21 @@ class WorkFolder {
   fs::path path_;
 };
 
+/// The names of the ops in the folder of the kernels: `gemm`, of all its types, and `gemm_bf16`.
+std::vector<std::string> known_ops(const fs::path& kernels) {
+  std::vector<std::string> known;
+  std::error_code absent;
+  for (const auto& entry : fs::directory_iterator(kernels / "ops", absent)) {
+    if (entry.path().extension() != ".yaml") continue;
+    known.push_back(entry.path().stem().string());
+    for (std::string& name : op_names(entry.path())) {
+      if (name != known.back()) known.push_back(std::move(name));
+    }
+  }
+  std::ranges::sort(known);
+  return known;
+}
+
 /// The file of the op, in the folder of the kernels or else in that of the shipped ones.
 fs::path op_file(const JudgeOptions& options, const fs::path& kernels) {
   for (const fs::path& folder : {kernels, here_or_shipped("kernels")}) {
@@ -82,8 +98,9 @@ fs::path op_file(const JudgeOptions& options, const fs::path& kernels) {
     const fs::path of_type = find_op(folder, options.op);
     if (!of_type.empty()) return of_type;
   }
-  throw UsageError(fmt::format("expected the op {} in {}, found none", options.op,
-                               (kernels / "ops").generic_string()));
+  throw UsageError(fmt::format("expected the op {} in {}, found none{}", options.op,
+                               (kernels / "ops").generic_string(),
+                               suggestion(options.op, known_ops(kernels))));
 }
 
 /// How large a problem is, to try small ones first.
@@ -95,6 +112,22 @@ double size_of(const Problem& problem) {
   return size;
 }
 
+/// A mistake in the file of hidden problems, which is not the submission's.
+struct HiddenMistake {
+  std::string message;
+};
+
+std::vector<Problem> read_hidden(const std::string& file, const KernelSpec& kernel) {
+  try {
+    const YamlPtr root = load_yaml(file);
+    const YamlNode* const list = root->find("problems");
+    return read_problems(list ? *list : *root,
+                         {kernel.dims, {kernel.traits.begin(), kernel.traits.end()}});
+  } catch (const UsageError& mistake) {
+    throw HiddenMistake{mistake.what()};
+  }
+}
+
 /// The smoke problem, those of the op and the hidden ones, the smallest first.
 std::vector<JudgedProblem> problems_of(const KernelSpec& kernel, const std::string& hidden) {
   std::vector<JudgedProblem> problems{{kernel.smoke}};
@@ -102,11 +135,8 @@ std::vector<JudgedProblem> problems_of(const KernelSpec& kernel, const std::stri
     if (problem != kernel.smoke) problems.push_back({problem});
   }
   if (!hidden.empty()) {
-    const YamlPtr root = load_yaml(hidden);
-    const YamlNode* const list = root->find("problems");
     int number = 0;
-    for (const Problem& problem : read_problems(
-             list ? *list : *root, {kernel.dims, {kernel.traits.begin(), kernel.traits.end()}})) {
+    for (const Problem& problem : read_hidden(hidden, kernel)) {
       problems.push_back({problem, ++number});
     }
   }
@@ -137,7 +167,8 @@ class Judge {
         target_(target),
         board_(board) {}
 
-  /// A mistake in what was handed in makes it wrong.
+  /// A mistake in what was handed in makes it wrong. Throws UsageError for one in the hidden
+  /// problems.
   std::vector<JudgedKernel> judge(const std::string& submission) const {
     const WorkFolder work;
     try {
@@ -157,6 +188,8 @@ class Judge {
       }
       if (judged.empty()) throw UsageError("expected a kernel of " + options_.op);
       return judged;
+    } catch (const HiddenMistake& mistake) {
+      throw UsageError(mistake.message);
     } catch (const UsageError& error) {
       JudgedKernel judged{submission, options_.op};
       fail(judged, "contract", "", error.what());

@@ -97,6 +97,12 @@ expect 1 'correctness/unwritten on hidden problem 1 ' \
 judge forgets_tail.cu --device 0 --hidden hidden.yaml --json >output 2>errors
 [[ $(field failure.hidden) == 1 && -z $(field failure.problem) ]] || fail "the hidden sizes are told"
 
+# A mistake in the hidden problems is not the submission's.
+echo 'problems: [{M: 1}]' >mistaken.yaml
+expect 2 '^assay: mistaken.yaml:1:13: unknown key "M" in a problem' \
+  judge honest --device 0 --hidden mistaken.yaml
+expect 2 '^assay: cannot read missing.yaml' judge honest --device 0 --hidden missing.yaml
+
 # A submission has no say in its exam.
 write_kernel . cheat 'tolerance: {relative: 0.9}'
 expect 1 'cheat.yaml:7:1: "tolerance" is the op'"'"'s' judge cheat.cu --device 0
@@ -123,5 +129,8 @@ expect 1 'expected the language cuda, found triton' judge triton.json --device n
 # Several: the exit code is of the worst.
 judge honest wrong_value.cu --device 0 >output 2>&1
 [[ $? -eq 1 && $(grep -cE ': (correct|wrong)$' output) == 2 ]] || fail "two submissions"
-expect 2 'expected the op nothing in ' "$assay" judge nothing honest --kernels kernels --device none
+expect 1 '^  contract: absent.cu: expected a contract, .* found no such file$' \
+  judge absent.cu --device none
+expect 2 'expected the op ad in .*, found none; known are add$' \
+  "$assay" judge ad honest --kernels kernels --device none
 echo ok
