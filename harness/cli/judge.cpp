@@ -152,7 +152,9 @@ Target target_of(const JudgeOptions& options, Compiler& compiler) {
   if (gpus.size() == 1) return gpu_target(gpus.front(), compiler);
   if (options.device == "none") return target_without_gpu("none", options.arch, {}, {}, {}, "");
   throw Error(why.empty() ? "--device: expected one GPU, or none"
-                          : why + "; --device none only compiles");
+                          : why +
+                                "; --device none only compiles, and assay check runs kernels on "
+                                "the CPU");
 }
 
 class Judge {

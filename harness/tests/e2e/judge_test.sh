@@ -34,6 +34,9 @@ field() { sqlite3 :memory: "SELECT json_extract(readfile('output'), '\$.$1')"; }
 expect 0 '^honest/vector_add.cu for add, on nominal.*: compiled$' \
   judge honest/vector_add.cu --device none
 
+ASSAY_FAKE_CUDA=no_device expect 3 '; --device none only compiles, and assay check runs kernels on' \
+  judge honest
+
 # An honest one: its problems with the smallest first, and a quick look by verify.
 expect 0 '^honest for add, on .*: correct$' judge honest --device 0
 grep -q '^  N=1000 BLOCK=' output || fail "the smoke problem is left out"
