@@ -27,8 +27,9 @@ constexpr double kOtherLaunches = 300, kOtherSeconds = 0.05;
 // rounds are the fewest that have an interval: an entry must then be behind in all of them.
 constexpr int kEliminationRounds = 6;
 constexpr int kEliminations = 4;
-// Before the first of them. Most entries then drop out, and need not be prepared at the others.
-constexpr std::size_t kFirstAllocations = 8;
+// Each round before the first of them is at another allocation. Most entries then drop out, and
+// need not be prepared at further ones.
+constexpr std::size_t kFirstAllocations = kEliminationRounds;
 constexpr double kEliminationMargin = 0.006;  // as kLeastTimeMargin in ranking/ranking.h
 
 // Rounds go on until the interval of the ratios is as narrow as asked to each side, or a limit is
@@ -105,7 +106,7 @@ void Race::run_round(int round, bool keep) {
     RunnableEntry& runnable = *runnables[i];
     if (!runnable.alive() || worker_.context_lost) continue;
     runnable.entry->outcome = entry_outcome(worker_, [&] {
-      // Use one allocation after another, so that the first elimination has seen eight.
+      // Use one allocation after another, so that the first elimination has seen all there are.
       const TimedWork& work =
           runnable.works[static_cast<std::size_t>(round) % entries_.num_allocations()];
       const Sample sample = worker_.timer.sample(work, preparation_);
