@@ -11,12 +11,12 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/nearest.h"
 #include "base/stats.h"
 #include "base/terminal.h"
 #include "cli/board.h"
 #include "cli/figure_source.h"
 #include "cli/include_path.h"
+#include "cli/judged_op.h"
 #include "cli/results.h"
 #include "cli/sweep_target.h"
 #include "cli/verbs.h"
@@ -26,7 +26,6 @@
 #include "report/judged_kernel.h"
 #include "report/tuned_table.h"
 #include "spec/op_file.h"
-#include "spec/problems.h"
 #include "spec/twins.h"
 #include "tuner/kernel_version.h"
 #include "tuner/sweep_run.h"
@@ -74,77 +73,6 @@ class WorkFolder {
  private:
   fs::path path_;
 };
-
-/// The names of the ops in the folder of the kernels: `gemm`, of all its types, and `gemm_bf16`.
-std::vector<std::string> known_ops(const fs::path& kernels) {
-  std::vector<std::string> known;
-  std::error_code absent;
-  for (const auto& entry : fs::directory_iterator(kernels / "ops", absent)) {
-    if (entry.path().extension() != ".yaml") continue;
-    known.push_back(entry.path().stem().string());
-    for (std::string& name : op_names(entry.path())) {
-      if (name != known.back()) known.push_back(std::move(name));
-    }
-  }
-  std::ranges::sort(known);
-  return known;
-}
-
-/// The file of the op, in the folder of the kernels or else in that of the shipped ones.
-fs::path op_file(const JudgeOptions& options, const fs::path& kernels) {
-  for (const fs::path& folder : {kernels, here_or_shipped("kernels")}) {
-    const fs::path whole = folder / "ops" / (options.op + ".yaml");
-    if (fs::is_regular_file(whole)) return whole;
-    const fs::path of_type = find_op(folder, options.op);
-    if (!of_type.empty()) return of_type;
-  }
-  throw UsageError(fmt::format("expected the op {} in {}, found none{}", options.op,
-                               (kernels / "ops").generic_string(),
-                               suggestion(options.op, known_ops(kernels))));
-}
-
-/// How large a problem is, to try small ones first.
-double size_of(const Problem& problem) {
-  double size = 1;
-  for (const auto& [name, value] : problem) {
-    if (const auto* dim = std::get_if<std::int64_t>(&value)) size *= static_cast<double>(*dim);
-  }
-  return size;
-}
-
-/// A mistake in the file of hidden problems, which is not the submission's.
-struct HiddenMistake {
-  std::string message;
-};
-
-std::vector<Problem> read_hidden(const std::string& file, const KernelSpec& kernel) {
-  try {
-    const YamlPtr root = load_yaml(file);
-    const YamlNode* const list = root->find("problems");
-    return read_problems(list ? *list : *root,
-                         {kernel.dims, {kernel.traits.begin(), kernel.traits.end()}});
-  } catch (const UsageError& mistake) {
-    throw HiddenMistake{mistake.what()};
-  }
-}
-
-/// The smoke problem, those of the op and the hidden ones, the smallest first.
-std::vector<JudgedProblem> problems_of(const KernelSpec& kernel, const std::string& hidden) {
-  std::vector<JudgedProblem> problems{{kernel.smoke}};
-  for (const Problem& problem : kernel.problems) {
-    if (problem != kernel.smoke) problems.push_back({problem});
-  }
-  if (!hidden.empty()) {
-    int number = 0;
-    for (const Problem& problem : read_hidden(hidden, kernel)) {
-      problems.push_back({problem, ++number});
-    }
-  }
-  std::ranges::stable_sort(problems, [](const auto& a, const auto& b) {
-    return size_of(a.problem) < size_of(b.problem);
-  });
-  return problems;
-}
 
 Target target_of(const JudgeOptions& options, Compiler& compiler) {
   std::string why;
@@ -244,7 +172,14 @@ class Judge {
     }
     if (target_.compile_only) judged.verdict = Verdict::compiled;
     for (JudgedProblem& problem : problems_of(kernel, options_.hidden)) {
-      sweep(kernel, problem, store, others, judged);
+      try {
+        sweep(kernel, problem, store, others, judged);
+      } catch (const UsageError&) {
+        // What is said of a problem names its sizes.
+        if (problem.hidden == 0) throw;
+        judged.failed = problem;
+        fail(judged, "contract", "", "the contract cannot be tried on a problem of this size");
+      }
       if (judged.verdict == Verdict::wrong) return;
       judged.problems.push_back(std::move(problem));
     }
@@ -410,7 +345,7 @@ int run_judge(const JudgeOptions& options) {
     throw UsageError("--trace: expected a GPU, for a trace tells of a run; found --device none");
   }
   const fs::path kernels = kernel_folder(options.kernels);
-  const fs::path op_path = op_file(options, kernels);
+  const fs::path op_path = op_file(options.op, kernels);
   if (options.submissions.empty()) {
     write_out(told_standings(options, op_path));
     return kExitDone;
