@@ -152,7 +152,7 @@ void References::compute(const Plan& plan, const InputMap& inputs, Reference& re
     const ReferencePlan& step = plan.reference[i];
     texts.push_back(text_of(step));
     if (step.kernel) {
-      add_kernel(*step.kernel, inputs, reference);
+      add_kernel(plan, *step.kernel, inputs, reference);
     } else if (!step.file.empty()) {
       add_file(plan, step, reference);
     } else {
@@ -250,8 +250,8 @@ void References::add_file(const Plan& plan, const ReferencePlan& step, Reference
   reference.made.insert(name);
 }
 
-void References::add_kernel(const ReferenceKernelPlan& kernel, const InputMap& inputs,
-                            Reference& reference) {
+void References::add_kernel(const Plan& plan, const ReferenceKernelPlan& kernel,
+                            const InputMap& inputs, Reference& reference) {
   const auto address_of = [&](const std::string& name) {
     const ReferenceOutput* earlier = reference.find(name);
     return earlier != nullptr ? earlier->operand.data : inputs.at(name)->buffer.data;
@@ -307,6 +307,10 @@ void References::add_kernel(const ReferenceKernelPlan& kernel, const InputMap& i
   }
   for (auto& [name, output] : made) {
     output.arithmetic += before;
+    // What only later steps read is what a chain of kernels would round.
+    if (plan.find_buffer(name) == nullptr && is_floating(output.operand.dtype)) {
+      output.arithmetic.rounding += unit_roundoff(output.operand.dtype);
+    }
     describe(name, output);
     ReferenceOutput& kept = reference.outputs[name];
     // What a step before made of an in-out argument is left in no memory that is given back.

@@ -88,7 +88,8 @@ class References {
   void compute(const Plan& plan, const InputMap& inputs, Reference& reference);
   void add_step(const Plan& plan, std::size_t index, const InputMap& inputs, Reference& reference);
   void add_file(const Plan& plan, const ReferencePlan& step, Reference& reference);
-  void add_kernel(const ReferenceKernelPlan& kernel, const InputMap& inputs, Reference& reference);
+  void add_kernel(const Plan& plan, const ReferenceKernelPlan& kernel, const InputMap& inputs,
+                  Reference& reference);
   void describe(const std::string& name, ReferenceOutput& output) const;
   std::uint64_t hash_of(CUdeviceptr data, std::size_t bytes) const;
 

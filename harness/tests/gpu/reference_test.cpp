@@ -318,5 +318,30 @@ TEST_F(ReferenceTest, AReferenceMayDifferWithinTheTolerance) {
   EXPECT_EQ(outcome.status, Status::correct) << outcome.kind << ": " << outcome.message;
 }
 
+// A hidden layer in bf16 was compared as if nothing had rounded it. A kernel whose sums differ in
+// the last bit of fp32 has other elements on the other side of a rounding, and was refused for
+// them.
+TEST_F(ReferenceTest, AResultBetweenReferenceKernelsIsRounded) {
+  Word word = doubled("");
+  word.reference =
+      "[{kernel: {source: ref.cu, entry: hide, args: [x, {name: h, shape: [M, N], dtype: bf16}], "
+      "grid: [M], block: [N]}}, {kernel: {source: ref.cu, entry: show, args: [h, out], grid: [M], "
+      "block: [N]}}]";
+  word.own_reference =
+      "#include <cuda_bf16.h>\n#define I (blockIdx.x * N + threadIdx.x)\n"
+      "extern \"C\" __global__ void hide(const float* x, __nv_bfloat16* h) { h[I] = x[I]; }\n"
+      "extern \"C\" __global__ void show(const __nv_bfloat16* h, float* out) {\n"
+      "out[I] = 2 * __bfloat162float(h[I]); }";
+  const auto rounded = [](const std::string& value) {  // to bf16, as the hardware does
+    return "const unsigned b = __float_as_uint(" + value +
+           "), u = b + 0x7FFF + (b >> 16 & 1);\n"
+           "out[i] = (MISTAKE ? 2.05f : 2.f) * __uint_as_float(u & 0xFFFF0000u);";
+  };
+  word.code = rounded("x[i] * (1 + 1.f / (1 << 17))");
+  const Outcome outcome = run(word, false);
+  EXPECT_EQ(outcome.status, Status::correct) << outcome.kind << ": " << outcome.message;
+  EXPECT_EQ(run(word, true).status, Status::correctness);
+}
+
 }  // namespace
 }  // namespace assay
