@@ -136,6 +136,14 @@ class Judge {
     judged.message = message;
   }
 
+  /// What a trial says of a problem may name its sizes: elements, launches, lines of the compiler.
+  static void fail_on(const JudgedProblem& problem, JudgedKernel& judged, std::string_view status,
+                      const std::string& kind, const std::string& message) {
+    judged.failed = problem;
+    fail(judged, status, kind,
+         problem.hidden == 0 ? message : "no more is told of a hidden problem");
+  }
+
   bool is_asked(const std::string& op) const {
     return options_.op == op_path_.stem() || op == options_.op;
   }
@@ -175,10 +183,8 @@ class Judge {
       try {
         sweep(kernel, problem, store, others, judged);
       } catch (const UsageError&) {
-        // What is said of a problem names its sizes.
         if (problem.hidden == 0) throw;
-        judged.failed = problem;
-        fail(judged, "contract", "", "the contract cannot be tried on a problem of this size");
+        fail_on(problem, judged, "contract", "", "");
       }
       if (judged.verdict == Verdict::wrong) return;
       judged.problems.push_back(std::move(problem));
@@ -227,14 +233,14 @@ class Judge {
       }
     }
     if (!best) {
-      judged.failed = problem;
       if (trials.empty()) {
-        fail(judged, to_text(Status::constraints), "", "the constraints leave no configuration");
+        fail_on(problem, judged, to_text(Status::constraints), "",
+                "the constraints leave no configuration");
         return;
       }
-      judged.failed->config = trials.back().record.config;
+      problem.config = trials.back().record.config;
       const Outcome outcome = store.trial(trials.back().id)->record.outcome;
-      fail(judged, to_text(outcome.status), outcome.kind, outcome.message);
+      fail_on(problem, judged, to_text(outcome.status), outcome.kind, outcome.message);
       return;
     }
     problem.config = best->record.config;
@@ -243,6 +249,7 @@ class Judge {
     }
     if (target_.compile_only) return;
     compare(kernel, store, problem);
+    if (problem.hidden > 0) return;
     explain_time(kernel, *best, judged.kernel, problem);
   }
 
@@ -277,10 +284,12 @@ class Judge {
     for (const JudgedProblem& problem : judged.problems) {
       const Verification found =
           verifier.verify(kernel, problem.problem, problem.config, [](const auto&) {});
-      judged.checks.insert(judged.checks.end(), found.checks.begin(), found.checks.end());
+      for (VerificationCheck check : found.checks) {
+        if (problem.hidden > 0) check.message.clear();
+        judged.checks.push_back(std::move(check));
+      }
       if (const VerificationCheck* failure = found.failure()) {
-        judged.failed = problem;
-        fail(judged, to_text(Status::correctness), failure->name, failure->message);
+        fail_on(problem, judged, to_text(Status::correctness), failure->name, failure->message);
         return;
       }
       if (!options_.full) return;

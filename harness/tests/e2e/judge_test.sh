@@ -97,14 +97,16 @@ expect 0 ': correct$' judge forgets_tail.cu --device 0
 # It is right on multiples of four. Hidden sizes are told to nobody.
 expect 1 'correctness/unwritten on hidden problem 1 ' \
   judge forgets_tail.cu --device 0 --hidden hidden.yaml
+! grep -q 300 output || fail "the hidden sizes are told"  # an element that lacks is such a size
 judge forgets_tail.cu --device 0 --hidden hidden.yaml --json >output 2>errors
 [[ $(field failure.hidden) == 1 && -z $(field failure.problem) ]] || fail "the hidden sizes are told"
+! grep -q 300 output || fail "the hidden sizes are told"
 
 # A contract with too many configurations on the hidden size alone was told that size.
 write_kernel . vast 'constraints: ["N == 3001 || X + Y + Z == 3"]'
 values='{from: 1, to: 300, step: 1}'
 sed -i "s/^params: .*/params: {BLOCK: [64], X: $values, Y: $values, Z: $values}/" vast.yaml
-expect 1 'contract on hidden problem 1: the contract cannot be tried on a problem of this size' \
+expect 1 'contract on hidden problem 1: no more is told of a hidden problem' \
   judge vast.cu --device none --hidden hidden.yaml
 ! grep -q 3001 output || fail "the hidden sizes are told"
 
