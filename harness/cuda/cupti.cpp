@@ -27,6 +27,9 @@ void Cupti::check(CUptiResult result, const char* call) const {
         "the driver lets only administrators count; run as root, or have one load it with the "
         "option NVreg_RestrictProfilingToAdminUsers=0");
   }
+  if (result == CUPTI_ERROR_HARDWARE_BUSY) {
+    throw Error("another process counts on this GPU; try again when it has ended");
+  }
   const char* text = nullptr;
   if (cuptiGetResultString(result, &text) != CUPTI_SUCCESS || text == nullptr) text = "unknown";
   throw Error(fmt::format("{}: {}", call, text));

@@ -97,6 +97,8 @@ device=replay:least.jsonl expect 2 'the objective reads instructions, which no t
 # Who may not count, or not this, hears it before anything runs.
 ASSAY_FAKE_CUDA=no_counting expect 3 'the driver lets only administrators count' \
   sweep least refused.db
+ASSAY_FAKE_CUDA=busy_counters expect 3 'another process counts on this GPU; try again' \
+  sweep least refused.db
 expect 3 'none of these metrics' sweep least refused.db --objective 'minimize l2_atomic_cycles'
 expect 3 'the objective reads l2_atomic_cycles, which Fake GPU does not count' \
   sweep least refused.db --objective 'minimize l2_atomic_cycles + instructions'

@@ -42,7 +42,6 @@ FAKE_CUPTI(cuptiProfilerInitialize, CUpti_Profiler_Initialize_Params)
 FAKE_CUPTI(cuptiProfilerDeInitialize, CUpti_Profiler_DeInitialize_Params)
 FAKE_CUPTI(cuptiProfilerHostGetConfigImage, CUpti_Profiler_Host_GetConfigImage_Params)
 FAKE_CUPTI(cuptiRangeProfilerDisable, CUpti_RangeProfiler_Disable_Params)
-FAKE_CUPTI(cuptiRangeProfilerStart, CUpti_RangeProfiler_Start_Params)
 FAKE_CUPTI(cuptiRangeProfilerDecodeData, CUpti_RangeProfiler_DecodeData_Params)
 FAKE_CUPTI(cuptiRangeProfilerCounterDataImageInitialize,
            CUpti_RangeProfiler_CounterDataImage_Initialize_Params)
@@ -91,6 +90,10 @@ CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params* params) 
   if (!Machine::get().may_count()) return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
   params->pRangeProfilerObject = reinterpret_cast<CUpti_RangeProfiler_Object*>(&profiler);
   return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params*) {
+  return Machine::get().counts_for_another() ? CUPTI_ERROR_HARDWARE_BUSY : CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiRangeProfilerGetCounterDataSize(

@@ -79,6 +79,7 @@ Script Script::parse(const char* text) {
     if (name == "mps") script.mps = true;
     if (name == "slice") script.slice = true;
     if (name == "no_counting") script.no_counting = true;
+    if (name == "busy_counters") script.busy_counters = true;
     if (name == "wrong") {
       script.wrong_from = std::stoi(value);
       script.wrong_to = std::stoi(value.substr(value.find('-') + 1));

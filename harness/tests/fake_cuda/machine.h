@@ -49,6 +49,7 @@ static_assert(sizeof(TensorMap) <= sizeof(CUtensorMap));
 ///   mps              programs share the GPU by CUDA's multi-process service
 ///   slice            the GPU is a slice of one
 ///   no_counting      only administrators may count what the hardware does
+///   busy_counters    another process counts
 ///   counter=PATH     the file, one byte a process, that these count with
 ///   crash, killed, exit, hang, garbage, illegal_address, trap, launch_refused, out_of_memory
 ///                    what the kernel under test does instead of running, on every launch, or,
@@ -77,6 +78,7 @@ struct Script {
   bool mps = false;
   bool slice = false;
   bool no_counting = false;
+  bool busy_counters = false;
 
   static Script parse(const char* text);
 };
@@ -102,6 +104,7 @@ class Machine {
   bool has_mps() const { return script_.mps; }
   bool is_slice() const { return script_.slice; }
   bool may_count() const { return !script_.no_counting; }
+  bool counts_for_another() const { return script_.busy_counters; }
   const Counts& counts() const { return counts_; }
   CUresult status() const { return sticky_; }
   CUresult allocate(std::size_t bytes, void** memory);
