@@ -229,27 +229,5 @@ TEST(Claim, KillLosesNothingFinishedAndNothingElse) {
   EXPECT_TRUE(store.check().empty());
 }
 
-TEST(Claim, ASweepInterruptedTwiceMeasuresOnlyWhatIsMissing) {
-  TempFolder folder;
-  std::multiset<std::int64_t> measured;
-  for (const std::int64_t budget : {3, 4, 100}) {
-    Store store = Store::open(folder / "x.db");
-    const std::int64_t sweep = begin(store);
-    std::int64_t num_measured = 0;
-    for (std::int64_t i = 0; i < 10; ++i) {
-      if (store.claim(sweep, key_of(i)) != Claim::fresh) continue;
-      if (num_measured == budget) {  // Ctrl-C while this one runs
-        store.release(sweep, key_of(i));
-        break;
-      }
-      measured.insert(i);
-      store.finish(sweep, timed_record(key_of(i)));
-      ++num_measured;
-    }
-    store.end_sweep(sweep, budget == 100 ? "done" : "interrupted");
-  }
-  EXPECT_EQ(measured, (std::multiset<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
-}
-
 }  // namespace
 }  // namespace assay

@@ -91,13 +91,11 @@ TEST(Refusal, SaysWhatTheFileIs) {
 
   // One below any schema was read as old, and as new enough by what would have brought it up.
   fill(folder / "numbered.db", 1);
-  for (const char* schema : {"-1", "0"}) {
-    run_sql(folder / "numbered.db", fmt::format("PRAGMA user_version = {}", schema).c_str());
-    const std::string said = fmt::format("is damaged: no assay wrote its schema {}", schema);
-    EXPECT_THAT(refusal(folder / "numbered.db"), EndsWith(said));
-    EXPECT_THAT(message_of<Error>([&] { Store::open_readonly(folder / "numbered.db"); }),
-                EndsWith(said));
-  }
+  run_sql(folder / "numbered.db", "PRAGMA user_version = -1");
+  const std::string said = "is damaged: no assay wrote its schema -1";
+  EXPECT_THAT(refusal(folder / "numbered.db"), EndsWith(said));
+  EXPECT_THAT(message_of<Error>([&] { Store::open_readonly(folder / "numbered.db"); }),
+              EndsWith(said));
 
   EXPECT_THAT(refusal(folder / "no/such/x.db"), HasSubstr("there is no folder"));
   EXPECT_THAT(message_of<UsageError>([&] { Store::open_readonly(folder / "none.db"); }),

@@ -182,12 +182,6 @@ TEST(Import, AndRecordAreInversesForEveryStopReason) {
   EXPECT_EQ(describe(read_recording(folder / "x.jsonl")), describe(recording));
 }
 
-TEST(Import, AndRecordAreInverses) {
-  Store store = Store::in_memory();
-  store.import(sample_recording());
-  EXPECT_EQ(describe(store.record("gemm_h200")), describe(sample_recording()));
-}
-
 TEST(Import, MeasuredResultsAreRecordedBeforeReplayedOnes) {
   Store store = Store::in_memory();
   const std::int64_t live = store.begin_sweep("gemm_h200", "", "", h200(), "");
@@ -207,14 +201,6 @@ TEST(Import, ARecordingOpensAsADatabaseToRead) {
     EXPECT_EQ(store.trials({}).size(), sample_recording().trials.size());
     EXPECT_EQ(describe(store.record("gemm_h200")), describe(sample_recording()));
   }
-}
-
-TEST(Import, ATruncatedGzipFileIsTheUsersMistake) {
-  TempFolder folder;
-  const std::string packed = written(sample_recording(), "x.jsonl.gz");
-  write_file_atomic(folder / "x.jsonl.gz", packed.substr(0, packed.size() / 2));
-  EXPECT_THAT(message_of<UsageError>([&] { Store::open_readonly(folder / "x.jsonl.gz"); }),
-              HasSubstr("x.jsonl.gz: damaged gzip file"));
 }
 
 }  // namespace

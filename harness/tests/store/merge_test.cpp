@@ -126,11 +126,7 @@ TEST(Merge, LosesNothingAndAddsNothingTwice) {
   const std::int64_t sweep = begin(a, "more");
   a.add_rank(sweep, verdict_of({timed_record(key_of(1)), timed_record(key_of(2))},
                                "2026-11-21T11:00:00Z"));
-  BaselineRecord baseline{
-      "gemm_bf16", key_of(1).problem, key_of(1).protocol,   key_of(1).toolchain,
-      "cublaslt",  "algorithm 2",     timing_of({5, 6, 7}), "2026-11-21T11:00:00Z",
-      "13.1",      "contract"};
-  a.add_baseline(sweep, baseline);
+  a.add_baseline(sweep, baseline_of("cublaslt", "2026-11-21T11:00:00Z"));
   a.end_screening(sweep, "gemm_bf16", key_of(1).problem);
   a.add_verification(
       *a.trial(1),
@@ -308,12 +304,8 @@ TEST(Prune, LeavesExactlyWhatIsShown) {
   store.add_rank(old_sweep, verdict_of({timed_record(key_of(1)), timed_record(key_of(2))},
                                        "2026-11-21T11:00:00Z"));
   const std::int64_t sweep = begin(store, "new");
-  BaselineRecord baseline{
-      "gemm_bf16", key_of(1).problem, key_of(1).protocol,   key_of(1).toolchain,
-      "cublaslt",  "algorithm 2",     timing_of({5, 6, 7}), "2026-11-21T11:00:00Z"};
-  store.add_baseline(sweep, baseline);
-  baseline.finished_at = "2026-11-22T11:00:00Z";
-  store.add_baseline(sweep, baseline);
+  store.add_baseline(sweep, baseline_of("cublaslt", "2026-11-21T11:00:00Z"));
+  store.add_baseline(sweep, baseline_of("cublaslt", "2026-11-22T11:00:00Z"));
   TrialRecord current = timed_record(key_of(1));
   current.kernel.source_hash = "edited";
   store.finish(sweep, current);

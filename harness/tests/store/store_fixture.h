@@ -70,6 +70,12 @@ inline TrialRecord timed_record(const TrialKey& key) {
   return record;
 }
 
+inline BaselineRecord baseline_of(const std::string& name, const std::string& finished_at) {
+  const TrialKey key = key_of(1);
+  return {"gemm_bf16", key.problem, key.protocol,         key.toolchain,
+          name,        "algorithm", timing_of({1, 2, 3}), finished_at};
+}
+
 inline std::int64_t begin(Store& store, const std::string& name = "sweep",
                           const std::string& provenance = "") {
   return store.begin_sweep(name, "sweep: " + name, "assay sweep", h200(), provenance);

@@ -21,75 +21,51 @@ std::vector<std::string> configs(const std::vector<TrialRow>& rows) {
   return texts;
 }
 
-TEST(Store, EveryStatusAndKindComesBackAsStored) {
-  const std::vector<std::pair<Status, std::string>> outcomes = {
-      {Status::correct, ""},
-      {Status::constraints, "smem"},
-      {Status::compile, "error"},
-      {Status::compile, "timeout"},
-      {Status::runtime, "launch"},
-      {Status::runtime, "illegal_address"},
-      {Status::timeout, "hang"},
-      {Status::correctness, "mismatch"},
-      {Status::correctness, "unwritten"},
-      {Status::correctness, "out_of_bounds"},
-      {Status::correctness, "input_modified"},
-      {Status::correctness, "nondeterministic"},
-      {Status::correctness, "implausible"}};
+/// Expects of a store that it gives back what it gets, with every digit.
+void expect_kept(const TrialRecord& record) {
   Store store = Store::in_memory();
   const std::int64_t sweep = begin(store);
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    Outcome outcome;
-    outcome.status = outcomes[i].first;
-    outcome.kind = outcomes[i].second;
-    outcome.message = "why";
-    const TrialKey key = key_of(static_cast<std::int64_t>(i));
-    const TrialRecord record = record_of(key, outcome);
-    ASSERT_EQ(store.claim(sweep, key), Claim::fresh);
-    store.finish(sweep, record);
-    EXPECT_EQ(describe(store.find(sweep, key).value()), describe(record));
+  store.finish(sweep, record);
+  EXPECT_EQ(describe(store.find(sweep, key_of(1)).value()), describe(record));
+}
+
+TEST(Store, EveryStatusComesBackAsStored) {
+  int num_statuses = 0;
+  for (; to_text(static_cast<Status>(num_statuses)) != "unknown"; ++num_statuses) {
+    expect_kept(record_of(key_of(1), {static_cast<Status>(num_statuses), "kind", "why", {}, {}}));
   }
-  EXPECT_EQ(store.trials({}).size(), outcomes.size());
+  EXPECT_GE(num_statuses, 7);
 }
 
 TEST(Store, TimesAndFiguresComeBackToTheLastBit) {
-  Store store = Store::in_memory();
-  const std::int64_t sweep = begin(store);
   TrialRecord record = timed_record(key_of(1));
   record.outcome.timing->samples_ns[2] = std::nextafter(990.3, 991);
-  store.finish(sweep, record);
-  EXPECT_EQ(describe(store.find(sweep, key_of(1)).value()), describe(record));
+  expect_kept(record);
 }
 
 // SQLite has no NaN and turns it into NULL; an output full of NaN has a relative error of NaN, and
 // a median of fewer than six samples has no interval.
 TEST(Store, NumbersThatAreNoneComeBack) {
-  Store store = Store::in_memory();
-  const std::int64_t sweep = begin(store);
   Outcome outcome;
   outcome.status = Status::correctness;
   const double nan = std::numeric_limits<double>::quiet_NaN();
   outcome.validation =
       Validation{nan, 0.01, std::numeric_limits<double>::infinity(), 4, "kernel ref of ref.cu"};
   outcome.timing = timing_of({5, 6});
-  const TrialRecord record = record_of(key_of(1), outcome);
-  store.finish(sweep, record);
-  EXPECT_EQ(describe(store.find(sweep, key_of(1)).value()), describe(record));
+  expect_kept(record_of(key_of(1), outcome));
 }
 
 TEST(Store, KeepsTextThatIsLongOrForeignOrHoldsNul) {
   Store store = Store::in_memory();
-  const std::int64_t sweep = begin(store);
   Outcome outcome;
   outcome.status = Status::compile;
   outcome.message = "größer als 48 КБ: 共享内存 \xf0\x9f\x98\x80" + std::string(1, '\0') +
                     "'); --" + std::string(100'000, 'x');
   const TrialRecord record = record_of(key_of(1), outcome);
-  store.finish(sweep, record);
-  const auto rows = store.trials({});
-  ASSERT_EQ(rows.size(), 1u);
-  EXPECT_LE(rows[0].record.outcome.message.size(), 4000u) << "a listing holds no whole logs";
-  EXPECT_EQ(describe(store.trial(rows[0].id).value().record), describe(record));
+  expect_kept(record);
+  store.finish(begin(store), record);
+  EXPECT_LE(store.trials({}).at(0).record.outcome.message.size(), 4000u)
+      << "a listing holds no whole logs";
 }
 
 TEST(Store, ListsTimesWithoutSamples) {
@@ -182,12 +158,6 @@ TEST(Store, FiltersSelectByEveryField) {
   EXPECT_THAT(only(&Filter::problem, "M=16,K=1"), ElementsAre());
   EXPECT_THAT(message_of<UsageError>([&] { only(&Filter::status, "slow"); }),
               HasSubstr("unknown status 'slow'; expected one of correct, compiled, "));
-}
-
-BaselineRecord baseline_of(const std::string& name, const std::string& finished_at) {
-  const TrialKey key = key_of(1);
-  return {"gemm_bf16", key.problem, key.protocol,         key.toolchain,
-          name,        "algorithm", timing_of({1, 2, 3}), finished_at};
 }
 
 TEST(Store, TheNewestBaselineIsTheAnswerAndEveryVerdictIsKept) {

@@ -134,13 +134,6 @@ TEST(TunerFile, AnUnpackedAndAPackedFileAreTheSame) {
   EXPECT_EQ(recording.trials.size(), 1u);
 }
 
-TEST(TunerFile, IsADatabaseToRead) {
-  TempFolder folder;
-  write_file_atomic(folder / "convolution.json", kHeader + kTimed + ",\n" + kOld + "\n}\n}");
-  const Store store = Store::open_readonly(folder / "convolution.json");
-  EXPECT_EQ(store.trials({}).size(), 2u);
-}
-
 TEST(TunerFile, NamesTheRowThatIsDamaged) {
   const auto row = [](const std::string& text) {
     return R"({"tune_params_keys": ["a"], "cache": {"1": )" + text + "}}";
