@@ -25,6 +25,10 @@ inline Outcome timed(double median_ns) {
   return outcome;
 }
 
+inline Outcome failed(Status status, const std::string& kind, const std::string& message = "no") {
+  return {status, kind, message, {}, {}, 0};
+}
+
 /// A re-rank of eight rounds in which a configuration takes what `time_ns` says of its BLOCK.
 inline auto in_turn(std::function<double(std::int64_t block)> time_ns) {
   return [time_ns](const std::vector<TrialRequest>& candidates) {
@@ -77,6 +81,16 @@ class ScriptedDevice : public Device {
 
   std::vector<std::string> countable(const std::vector<std::string>& names) override {
     return on_countable(names);
+  }
+
+  /// From now on `edit` changes what a re-rank says of its candidates.
+  void edit_reranks(
+      std::function<void(const std::vector<TrialRequest>&, std::vector<RerankEntry>&)> edit) {
+    on_rerank = [usual = on_rerank, edit](const std::vector<TrialRequest>& candidates) {
+      RerankResult result = usual(candidates);
+      edit(candidates, result.candidates);
+      return result;
+    };
   }
 
   std::string cublas = "13.1.0";

@@ -95,7 +95,7 @@ class SideBySide : public TunerTest {
   /// The devices that have trials of each problem.
   std::map<std::string, std::set<std::string>> devices_of_problems() const {
     std::map<std::string, std::set<std::string>> devices;
-    for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
+    for (const TrialRow& row : trials()) {
       devices[to_text(row.record.problem)].insert(row.device.uuid);
     }
     return devices;
@@ -113,7 +113,7 @@ TEST_F(SideBySide, TwoDivideTheProblemsAndEachProblemStaysOnOne) {
   for (const auto& [problem, of_problem] : devices) EXPECT_THAT(of_problem, SizeIs(1)) << problem;
   EXPECT_EQ(totals_[0] + totals_[1], 40u);
   // A verdict is of one GPU's trials.
-  for (const RankRow& row : Store::open_readonly(db()).ranks({})) {
+  for (const RankRow& row : ranks()) {
     EXPECT_THAT(devices.at(to_text(row.record.problem)), ElementsAre(row.device.uuid));
   }
 }
@@ -123,7 +123,7 @@ TEST_F(SideBySide, WhatAFailingOneLeavesTheOtherDoes) {
   const std::vector<std::string> errors = run_both();
   EXPECT_EQ(errors[0], "");
   std::multiset<std::string> of_first;
-  for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
+  for (const TrialRow& row : trials()) {
     if (row.device.uuid == "GPU-1") of_first.insert(to_text(row.record.problem));
   }
   EXPECT_THAT(of_first, SizeIs(40));

@@ -73,21 +73,23 @@ TEST_F(TunerTest, ABudgetOfSecondsStartsNothingWhenItIsUsedUp) {
   EXPECT_EQ(run().measured, 10u);
 }
 
-/// 10^19 points, of which a constraint of all parameters leaves those whose sum is `least` or less.
-std::string endless_yaml(int least) {
-  std::string yaml = kAddYaml, params, sum = "BLOCK";
-  for (int i = 0; i < 18; ++i) {
-    params += fmt::format(", P{}: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]", i);
-    sum += fmt::format(" + P{}", i);
-  }
-  yaml.insert(yaml.find("9, 10]") + 6, params);
-  return yaml + fmt::format("constraints:\n  - {} <= {}\n", sum, least);
+/// 18 parameters of ten values.
+std::string many_params() {
+  std::string params = "BLOCK: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]";
+  for (int i = 0; i < 18; ++i) params += fmt::format(", P{}: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]", i);
+  return params;
+}
+
+/// A constraint of all parameters leaves those whose sum is `least` or less.
+std::string sum_is(int least) {
+  std::string sum = "BLOCK";
+  for (int i = 0; i < 18; ++i) sum += fmt::format(" + P{}", i);
+  return fmt::format("constraints:\n  - {} <= {}\n", sum, least);
 }
 
 // The walk went on for minutes after the budget, and then ended the sweep.
 TEST_F(TunerTest, ABudgetOfSecondsEndsTheWalkOfAnEndlessSpace) {
-  folder_.write("kernels/add.yaml", endless_yaml(1));
-  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  load_with(many_params(), sum_is(1));
   sweep_.search.budget_seconds = 0.4;
   const SweepReport report = run();
   EXPECT_EQ(report.total, 1u);
@@ -100,22 +102,16 @@ TEST_F(TunerTest, ABudgetOfSecondsEndsTheWalkOfAnEndlessSpace) {
                         "through 1 of them, which were drawn, and what is near the fastest"));
 }
 
-/// 10^18 points in groups of two parameters, of which each constraint leaves a tenth.
-std::string paired_yaml() {
-  std::string yaml = kAddYaml, params, constraints = "constraints:\n";
-  for (int i = 0; i < 18; i += 2) {
-    params += fmt::format(", P{}: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]", i);
-    params += fmt::format(", P{}: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]", i + 1);
-    constraints += fmt::format("  - P{} == P{}\n", i, i + 1);
-  }
-  yaml.insert(yaml.find("9, 10]") + 6, params);
-  return yaml + constraints;
+/// Of each two parameters a constraint leaves a tenth.
+std::string pairs_are_equal() {
+  std::string constraints = "constraints:\n";
+  for (int i = 0; i < 18; i += 2) constraints += fmt::format("  - P{} == P{}\n", i, i + 1);
+  return constraints;
 }
 
 // A space that could not be listed ended the sweep, whatever the strategy and the budget.
 TEST_F(TunerTest, ASpaceThatIsTooLargeToBeListedIsDrawn) {
-  folder_.write("kernels/add.yaml", paired_yaml());
-  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  load_with(many_params(), pairs_are_equal());
   sweep_.search.budget_configs = 30;
   for (const Strategy strategy : {Strategy::random, Strategy::automatic, Strategy::model}) {
     sweep_.search.strategy = strategy;
@@ -137,8 +133,7 @@ TEST_F(TunerTest, ASpaceThatIsTooLargeToBeListedIsDrawn) {
 }
 
 TEST_F(TunerTest, ASpaceThatIsTooLargeToTryAllOfNamesTheParameterToNarrow) {
-  folder_.write("kernels/add.yaml", paired_yaml());
-  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  load_with(many_params(), pairs_are_equal());
   sweep_.search.strategy = Strategy::exhaustive;
   EXPECT_THAT([&] { run(); }, testing::ThrowsMessage<UsageError>(HasSubstr(
                                   "found 10000000000 for N=1000; give the parameters fewer "
@@ -146,8 +141,7 @@ TEST_F(TunerTest, ASpaceThatIsTooLargeToTryAllOfNamesTheParameterToNarrow) {
 }
 
 TEST_F(TunerTest, AnEndlessSpaceInWhichNothingIsFoundIsSaidToBeSo) {
-  folder_.write("kernels/add.yaml", endless_yaml(0));
-  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  load_with(many_params(), sum_is(0));
   sweep_.search.budget_seconds = 0.4;
   EXPECT_THAT([&] { run(); }, testing::ThrowsMessage<UsageError>(
                                   HasSubstr("no configuration was found in the time")));
@@ -188,13 +182,7 @@ TEST_F(TunerTest, NothingIsSkippedWhereMoreWasTriedBeforeThanTheBudget) {
 /// BLOCK is from 1 to 60: more than a search draws before it looks at times.
 class ManyBlocks : public TunerTest {
  protected:
-  ManyBlocks() {
-    std::string yaml = kAddYaml, values = "[1";
-    for (int block = 2; block <= 60; ++block) values += fmt::format(", {}", block);
-    yaml.replace(yaml.find("[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"), 31, values + "]");
-    folder_.write("kernels/add.yaml", yaml);
-    sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
-  }
+  ManyBlocks() { load_with("BLOCK: {from: 1, to: 60, step: 1}"); }
 };
 
 // What was compiled ahead and not run counted as tried.
@@ -235,10 +223,7 @@ TEST_F(ManyBlocks, ASearchTriesAgainWhatFailedBecauseTheMachineDid) {
     const std::int64_t block = block_of(request.plan.config);
     if (block % 3 != 0) return timed(1e3 * static_cast<double>(block));
     killed.insert(block);
-    Outcome outcome;
-    outcome.status = Status::runtime;
-    outcome.kind = "killed";
-    return outcome;
+    return failed(Status::runtime, "killed");
   };
   run();
   ASSERT_THAT(killed, Not(IsEmpty()));

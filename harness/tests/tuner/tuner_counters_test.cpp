@@ -14,13 +14,9 @@ using testing::SizeIs;
 
 TEST_F(TunerTest, CountsOfTheFinalistsWhatTheSweepAsksFor) {
   sweep_.rerank.top = 3;
-  device_.on_rerank = [&, usual = device_.on_rerank](const auto& candidates) {
-    RerankResult result = usual(candidates);
-    for (std::size_t i = 3; i < result.candidates.size(); ++i) {
-      result.candidates[i].eliminated = true;
-    }
-    return result;
-  };
+  device_.edit_reranks([](const auto&, auto& entries) {
+    for (std::size_t i = 3; i < entries.size(); ++i) entries[i].eliminated = true;
+  });
   run();
   EXPECT_THAT(device_.counted, IsEmpty());  // it asks for nothing
   sweep_.measure.counters = {"dram_read", "dram_write"};
@@ -81,7 +77,7 @@ TEST_F(TunerTest, CountsAllWhereTheObjectiveReadsACounter) {
   count_less_of_larger_blocks(other);
   run(other, compiler_);
   EXPECT_EQ(blocks_of(other.counted), stored_blocks());
-  for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
+  for (const TrialRow& row : trials()) {
     EXPECT_THAT(row.record.measurements, SizeIs(1)) << to_text(row.record.config);
   }
 }
@@ -94,7 +90,7 @@ TEST_F(TunerTest, SearchesForLeastOfACounter) {
   run();
   EXPECT_THAT(device_.counted, SizeIs(9));
   EXPECT_FALSE(device_.ran.back().best_ns.has_value()) << "a slower one may be on the list";
-  const std::vector<RankRow> ranks = Store::open_readonly(db()).ranks({});
+  const std::vector<RankRow> ranks = this->ranks();
   ASSERT_THAT(ranks, SizeIs(1));
   for (const RankEntry& entry : ranks[0].record.entries) {
     ASSERT_THAT(entry.figures, SizeIs(1)) << entry.config;

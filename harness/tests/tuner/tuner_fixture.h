@@ -54,6 +54,15 @@ class TunerTest : public testing::Test {
 
   std::filesystem::path db() const { return folder_ / "x.db"; }
 
+  /// Gives the kernel these parameters, and what is said behind the contract.
+  void load_with(const std::string& params, const std::string& more = "") {
+    std::string yaml = kAddYaml;
+    const std::size_t at = yaml.find("params:");
+    yaml.replace(at, yaml.find("args:") - at, "params: {" + params + "}\n");
+    folder_.write("kernels/add.yaml", yaml + more);
+    sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  }
+
   /// Runs the sweep on `device` to its end, or until it throws.
   SweepReport run(Device& device, Compiler& compiler) {
     Store store = Store::open(db());
@@ -79,9 +88,15 @@ class TunerTest : public testing::Test {
     return states;
   }
 
+  std::vector<TrialRow> trials() const { return Store::open_readonly(db()).trials({}); }
+  std::vector<RankRow> ranks() const { return Store::open_readonly(db()).ranks({}); }
+
+  /// The first of the newest verdict.
+  RankEntry winner() const { return ranks().back().record.entries.at(0); }
+
   Blocks stored_blocks() const {
     Blocks blocks;
-    for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
+    for (const TrialRow& row : trials()) {
       blocks.insert(block_of(row.record.config));
     }
     return blocks;

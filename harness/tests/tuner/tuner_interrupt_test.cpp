@@ -48,8 +48,13 @@ class TunerInterrupt : public TunerTest {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
 
-  /// Runs the sweep again, undisturbed, and expects it to measure only what is not `stored`.
-  void expect_completed_without(const Blocks& stored) {
+  /// Expects the sweep to be interrupted with this stored and nothing ranked, and then, run again
+  /// undisturbed, to measure only what is missing.
+  void expect_interrupted(const Blocks& stored) {
+    ASSERT_TRUE(run_is_interrupted());
+    EXPECT_THAT(sweep_states(), ElementsAre("interrupted"));
+    EXPECT_EQ(stored_blocks(), stored);
+    EXPECT_THAT(ranks(), IsEmpty());
     ScriptedDevice sound;
     ScriptedCompiler compiler;
     const SweepReport report = run(sound, compiler);
@@ -67,11 +72,7 @@ TEST_F(TunerInterrupt, WhileTheBaselineIsTimed) {
                             const std::vector<std::string>&) -> std::vector<BaselineTiming> {
     interrupt_device();
   };
-  ASSERT_TRUE(run_is_interrupted());
-  EXPECT_THAT(sweep_states(), ElementsAre("interrupted"));
-  EXPECT_THAT(Store::open_readonly(db()).baselines({}), IsEmpty());
-  EXPECT_THAT(stored_blocks(), IsEmpty());
-  expect_completed_without({});
+  expect_interrupted({});
 }
 
 TEST_F(TunerInterrupt, WhileATrialRuns) {
@@ -79,10 +80,7 @@ TEST_F(TunerInterrupt, WhileATrialRuns) {
     if (block_of(request.plan.config) == 4) interrupt_device();
     return timed(1000);
   };
-  ASSERT_TRUE(run_is_interrupted());
-  EXPECT_THAT(sweep_states(), ElementsAre("interrupted"));
-  EXPECT_EQ(stored_blocks(), (Blocks{1, 2, 3}));
-  expect_completed_without({1, 2, 3});
+  expect_interrupted({1, 2, 3});
 }
 
 // The signal arrived as the trial ended: its result is there, and is kept.
@@ -91,9 +89,7 @@ TEST_F(TunerInterrupt, AsATrialEndsItsResultIsStored) {
     if (block_of(request.plan.config) == 4) ::raise(SIGINT);
     return timed(1000);
   };
-  ASSERT_TRUE(run_is_interrupted());
-  EXPECT_EQ(stored_blocks(), (Blocks{1, 2, 3, 4}));
-  expect_completed_without({1, 2, 3, 4});
+  expect_interrupted({1, 2, 3, 4});
 }
 
 TEST_F(TunerInterrupt, WhileTheDeviceWaitsForTheCompiler) {
@@ -106,10 +102,7 @@ TEST_F(TunerInterrupt, WhileTheDeviceWaitsForTheCompiler) {
     if (block_of(request.plan.config) == 9) ::raise(SIGINT);  // all that is left is compiling
     return timed(1000);
   };
-  ASSERT_TRUE(run_is_interrupted());
-  EXPECT_THAT(sweep_states(), ElementsAre("interrupted"));
-  EXPECT_EQ(stored_blocks(), (Blocks{1, 2, 3, 4, 5, 6, 7, 8, 9}));
-  expect_completed_without({1, 2, 3, 4, 5, 6, 7, 8, 9});
+  expect_interrupted({1, 2, 3, 4, 5, 6, 7, 8, 9});
 }
 
 TEST_F(TunerInterrupt, WhileTheBestAreCompiledAgain) {
@@ -119,19 +112,12 @@ TEST_F(TunerInterrupt, WhileTheBestAreCompiledAgain) {
     ::raise(SIGINT);
     return never.get_future();
   };
-  ASSERT_TRUE(run_is_interrupted());
-  EXPECT_THAT(sweep_states(), ElementsAre("interrupted"));
-  EXPECT_THAT(Store::open_readonly(db()).ranks({}), IsEmpty());
-  expect_completed_without(kAllBlocks);
+  expect_interrupted(kAllBlocks);
 }
 
 TEST_F(TunerInterrupt, WhileTheBestAreRanked) {
   device_.on_rerank = [](const std::vector<TrialRequest>&) -> RerankResult { interrupt_device(); };
-  ASSERT_TRUE(run_is_interrupted());
-  EXPECT_THAT(sweep_states(), ElementsAre("interrupted"));
-  EXPECT_EQ(stored_blocks(), kAllBlocks);
-  EXPECT_THAT(Store::open_readonly(db()).ranks({}), IsEmpty());
-  expect_completed_without(kAllBlocks);
+  expect_interrupted(kAllBlocks);
 }
 
 }  // namespace

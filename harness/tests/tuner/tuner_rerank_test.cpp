@@ -11,23 +11,23 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
+Outcome wrong() { return failed(Status::correctness, "mismatch", "C[7] is 1"); }
+Outcome full() { return failed(Status::runtime, "out_of_memory", "full"); }
+
 // The last check comes after the others were left behind. So the verdict had no winner, though nine
 // of ten are right.
 TEST_F(TunerTest, OthersAreRankedAgainIfTheyLostToWhatTheLastCheckRefuses) {
-  const auto in_full = device_.on_rerank;
-  device_.on_rerank = [&](const std::vector<TrialRequest>& candidates) {
-    RerankResult result = in_full(candidates);
-    RerankEntry& fastest = result.candidates.front();
-    if (fastest.name != "BLOCK=1") return result;
-    fastest.outcome = {Status::correctness, "mismatch", "C[7] is 1", {}, {}, 0};
-    for (RerankEntry& other : result.candidates) other.eliminated = &other != &fastest;
-    return result;
-  };
+  device_.edit_reranks([&](const auto&, auto& entries) {
+    RerankEntry& fastest = entries.front();
+    if (fastest.name != "BLOCK=1") return;
+    fastest.outcome = wrong();
+    for (RerankEntry& other : entries) other.eliminated = &other != &fastest;
+  });
   EXPECT_THAT(run().warnings,
               ElementsAre("N=1000 add BLOCK=1 was dropped by the re-rank: C[7] is 1"));
   ASSERT_THAT(device_.reranked, SizeIs(2));
   EXPECT_EQ(block_of(device_.reranked[1].front().plan.config), 2);
-  const std::vector<RankRow> ranks = Store::open_readonly(db()).ranks({});
+  const std::vector<RankRow> ranks = this->ranks();
   ASSERT_THAT(ranks, SizeIs(1));
   const std::vector<RankEntry>& entries = ranks[0].record.entries;
   EXPECT_EQ(entries.at(0).config, "BLOCK=2");
@@ -42,37 +42,25 @@ TEST_F(TunerTest, OthersAreRankedAgainIfTheyLostToWhatTheLastCheckRefuses) {
 
 // The fastest was dropped for good, because the GPU's memory had been full for a moment.
 TEST_F(TunerTest, WhatTheMachineFailedInTheRerankIsRankedAgain) {
-  const auto in_full = device_.on_rerank;
-  device_.on_rerank = [&](const std::vector<TrialRequest>& candidates) {
-    RerankResult result = in_full(candidates);
-    if (device_.reranked.size() == 1) {
-      result.candidates[0].outcome = {Status::runtime, "out_of_memory", "full", {}, {}, 0};
-    }
-    return result;
-  };
+  device_.edit_reranks([&](const auto&, auto& entries) {
+    if (device_.reranked.size() == 1) entries[0].outcome = full();
+  });
   EXPECT_THAT(run().warnings, IsEmpty());
   ASSERT_THAT(device_.reranked, SizeIs(2));
-  EXPECT_EQ(Store::open_readonly(db()).ranks({}).at(0).record.entries.at(0).config, "BLOCK=1");
+  EXPECT_EQ(winner().config, "BLOCK=1");
 }
 
 // Where it was full for longer, the same command had nothing to do.
 TEST_F(TunerTest, WhatTheMachineFailedInTwiceIsRankedByTheSameCommandAgain) {
   const auto in_full = device_.on_rerank;
-  device_.on_rerank = [&](const std::vector<TrialRequest>& candidates) {
-    RerankResult result = in_full(candidates);
-    result.candidates[0].outcome = {Status::runtime, "out_of_memory", "full", {}, {}, 0};
-    return result;
-  };
+  device_.edit_reranks([&](const auto&, auto& entries) { entries[0].outcome = full(); });
   EXPECT_THAT(
       run().warnings,
       ElementsAre("N=1000 add BLOCK=1 was dropped by the re-rank: the machine failed: full"));
-  const auto winner = [&] {
-    return Store::open_readonly(db()).results({}).ranks.at(0).record.entries.at(0).config;
-  };
-  EXPECT_EQ(winner(), "BLOCK=2");
+  EXPECT_EQ(winner().config, "BLOCK=2");
   device_.on_rerank = in_full;
   EXPECT_THAT(run().warnings, IsEmpty());
-  EXPECT_EQ(winner(), "BLOCK=1");
+  EXPECT_EQ(winner().config, "BLOCK=1");
   const std::size_t num_reranked = device_.reranked.size();
   run();
   EXPECT_EQ(device_.reranked.size(), num_reranked);
@@ -82,28 +70,21 @@ TEST_F(TunerTest, WhatTheMachineFailedInTwiceIsRankedByTheSameCommandAgain) {
 class WrongOnce : public TunerTest {
  protected:
   WrongOnce() {
-    device_.on_rerank = [this,
-                         in_full = device_.on_rerank](const std::vector<TrialRequest>& candidates) {
-      RerankResult result = in_full(candidates);
+    device_.edit_reranks([this](const auto& candidates, auto& entries) {
       for (std::size_t i = 0; i < candidates.size(); ++i) {
         if (is_found_ || block_of(candidates[i].plan.config) != 1) continue;
         is_found_ = true;
-        result.candidates[i].outcome = wrong_;
+        entries[i].outcome = wrong();
       }
-      return result;
-    };
+    });
   }
-  std::string winner() const {
-    return Store::open_readonly(db()).ranks({}).back().record.entries.at(0).config;
-  }
-  const Outcome wrong_ = {Status::correctness, "mismatch", "C[7] is 1", {}, {}, 0};
   bool is_found_ = false;
 };
 
 TEST_F(WrongOnce, IsStoredAsWrongAndNeverRankedAgain) {
   run();
-  EXPECT_EQ(winner(), "BLOCK=2");
-  for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
+  EXPECT_EQ(winner().config, "BLOCK=2");
+  for (const TrialRow& row : trials()) {
     const bool is_wrong = block_of(row.record.config) == 1;
     EXPECT_EQ(row.record.outcome.status, is_wrong ? Status::correctness : Status::correct);
   }
@@ -114,7 +95,7 @@ TEST_F(WrongOnce, IsStoredAsWrongAndNeverRankedAgain) {
   sweep_.rerank.rounds += 10;  // another question
   run();
   EXPECT_EQ(device_.reranked.size(), num_reranked + 1);
-  EXPECT_EQ(winner(), "BLOCK=2");
+  EXPECT_EQ(winner().config, "BLOCK=2");
 }
 
 // It was refused in its own sweep's verdict, and a moment later won that of all that is stored.
@@ -126,32 +107,26 @@ TEST_F(WrongOnce, DoesNotWinAmongAllThatIsStored) {
   run();
   EXPECT_TRUE(is_found_);
   EXPECT_EQ(blocks_of(device_.reranked.back()), (Blocks{2, 3, 4}));
-  EXPECT_EQ(winner(), "BLOCK=2");
+  EXPECT_EQ(winner().config, "BLOCK=2");
 }
 
 // The second re-rank, which it passed, took the place of the first.
 TEST_F(WrongOnce, IsWrongThoughTheMachineFailedBesideIt) {
-  device_.on_rerank = [this, once = device_.on_rerank](const std::vector<TrialRequest>& all) {
-    RerankResult result = once(all);
-    if (device_.reranked.size() == 1) {
-      result.candidates[1].outcome = {Status::runtime, "out_of_memory", "full", {}, {}, 0};
-    }
-    return result;
-  };
+  device_.edit_reranks([this](const auto&, auto& entries) {
+    if (device_.reranked.size() == 1) entries[1].outcome = full();
+  });
   run();
-  EXPECT_EQ(winner(), "BLOCK=2");
+  EXPECT_EQ(winner().config, "BLOCK=2");
 }
 
 TEST_F(TunerTest, WhereTheLastCheckRefusesAllNothingWins) {
-  device_.on_rerank = [in_full = device_.on_rerank](const std::vector<TrialRequest>& candidates) {
-    RerankResult result = in_full(candidates);
-    for (RerankEntry& entry : result.candidates) entry.eliminated = true;
-    result.candidates[0].eliminated = false;
-    result.candidates[0].outcome = {Status::correctness, "mismatch", "no", {}, {}, 0};
-    return result;
-  };
+  device_.edit_reranks([](const auto&, auto& entries) {
+    for (RerankEntry& entry : entries) entry.eliminated = true;
+    entries[0].eliminated = false;
+    entries[0].outcome = wrong();
+  });
   EXPECT_THAT(run().warnings, SizeIs(10));
-  const std::vector<RankRow> ranks = Store::open_readonly(db()).ranks({});
+  const std::vector<RankRow> ranks = this->ranks();
   ASSERT_THAT(ranks, SizeIs(1));
   EXPECT_THAT(ranks[0].record.entries, SizeIs(10));
   for (const RankEntry& entry : ranks[0].record.entries) EXPECT_FALSE(entry.winner);
@@ -174,24 +149,9 @@ TEST_F(TunerTest, WhatLostToATimeThatTheRerankDoesNotConfirmIsTimedAgain) {
   run();
   ASSERT_THAT(device_.reranked, SizeIs(2));
   EXPECT_EQ(blocks_of(device_.reranked[0]), (Blocks{1}));
-  const std::vector<RankRow> ranks = Store::open_readonly(db()).ranks({});
-  ASSERT_THAT(ranks, SizeIs(1));
-  EXPECT_EQ(ranks[0].record.entries.at(0).config, "BLOCK=3");
-  EXPECT_TRUE(ranks[0].record.entries.at(0).winner);
-}
-
-TEST_F(TunerTest, WhatTheRerankDropsIsAWarning) {
-  const auto in_full = device_.on_rerank;
-  device_.on_rerank = [&](const std::vector<TrialRequest>& candidates) {
-    RerankResult result = in_full(candidates);
-    result.candidates[0].outcome = {Status::correctness, "mismatch", "C[7] is 1", {}, {}, 0};
-    return result;
-  };
-  EXPECT_THAT(run().warnings,
-              ElementsAre("N=1000 add BLOCK=1 was dropped by the re-rank: C[7] is 1"));
-  const std::vector<RankRow> ranks = Store::open_readonly(db()).ranks({});
-  ASSERT_THAT(ranks, SizeIs(1));
-  EXPECT_EQ(ranks[0].record.entries.at(0).config, "BLOCK=2");
+  ASSERT_THAT(ranks(), SizeIs(1));
+  EXPECT_EQ(winner().config, "BLOCK=3");
+  EXPECT_TRUE(winner().winner);
 }
 
 // A problem of few configurations left the compiler idle while it was re-ranked, and the one behind

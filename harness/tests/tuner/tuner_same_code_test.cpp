@@ -14,10 +14,7 @@ using testing::SizeIs;
 class SameCode : public TunerTest {
  protected:
   SameCode() {
-    std::string yaml = kAddYaml;
-    yaml.replace(yaml.find("[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"), 31, "[1, 2], HINT: [1, 2, 3]");
-    folder_.write("kernels/add.yaml", yaml);
-    sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+    load_with("BLOCK: [1, 2], HINT: [1, 2, 3]");
     compiler_.on_submit = [](const CompileJob& job) {
       CompileResult result = ScriptedCompiler::good(job);
       result.report.cubin_hash = "c0de";
@@ -32,7 +29,7 @@ TEST_F(SameCode, IsRunOnceAndIsOneCandidate) {
   EXPECT_EQ(report.measured, 6u);
   EXPECT_EQ(report.same_code, 4u);
   std::multiset<std::string> says;
-  for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
+  for (const TrialRow& row : trials()) {
     const Outcome& outcome = row.record.outcome;
     ASSERT_EQ(outcome.status, Status::correct);
     EXPECT_EQ(outcome.timing->median_ns, 1e3 * static_cast<double>(block_of(row.record.config)));
@@ -51,17 +48,13 @@ TEST_F(SameCode, IsRunOnceAndIsOneCandidate) {
 
 // What the re-rank refused won in the same verdict under its other name.
 TEST_F(SameCode, IsWrongUnderEachName) {
-  device_.on_rerank = [in_full = device_.on_rerank](const std::vector<TrialRequest>& candidates) {
-    RerankResult result = in_full(candidates);
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (to_text(candidates[i].plan.config) != "BLOCK=1,HINT=1") continue;
-      result.candidates[i].outcome = {Status::correctness, "mismatch", "C[7] is 1", {}, {}, 0};
-      for (RerankEntry& other : result.candidates) {
-        other.eliminated = &other != &result.candidates[i];
-      }
+  device_.edit_reranks([](const auto&, auto& entries) {
+    for (RerankEntry& entry : entries) {
+      if (entry.name != "BLOCK=1,HINT=1") continue;
+      entry.outcome = failed(Status::correctness, "mismatch");
+      for (RerankEntry& other : entries) other.eliminated = &other != &entry;
     }
-    return result;
-  };
+  });
   run();
   EXPECT_EQ(blocks_of(device_.reranked.back()), (Blocks{2}));
   const Store store = Store::open_readonly(db());
@@ -77,7 +70,7 @@ TEST_F(SameCode, IsCountedOnce) {
   sweep_.rerank.objective = parse_objective("minimize dram_read").value();
   run();
   EXPECT_EQ(blocks_of(device_.counted), (Blocks{1, 2}));
-  for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
+  for (const TrialRow& row : trials()) {
     EXPECT_THAT(row.record.measurements, SizeIs(1)) << to_text(row.record.config);
   }
 }
@@ -95,7 +88,7 @@ TEST_F(SameCode, IsOneCandidateEvenIfEachWasRun) {
 TEST_F(SameCode, IsRunAgainWhereOneFaultedOrWasHeldDown) {
   device_.on_run = [](const TrialRequest& request) {
     if (block_of(request.plan.config) == 1) {
-      return Outcome{Status::runtime, "illegal_address", "no", {}, {}, 0};
+      return failed(Status::runtime, "illegal_address");
     }
     Outcome outcome = timed(1000);
     outcome.timing->num_throttled = 1;
@@ -109,7 +102,7 @@ TEST_F(SameCode, IsRunAgainWhereOneFaultedOrWasHeldDown) {
 TEST_F(SameCode, IsNotTriedAgainWhereOneWasWrong) {
   device_.on_run = [&](const TrialRequest& request) {
     const bool is_first = device_.ran.size() == 1;
-    return is_first ? Outcome{Status::correctness, "mismatch", "C[7] is 1", {}, {}, 0}
+    return is_first ? failed(Status::correctness, "mismatch")
                     : timed(1e3 * static_cast<double>(block_of(request.plan.config)));
   };
   run();
@@ -117,7 +110,7 @@ TEST_F(SameCode, IsNotTriedAgainWhereOneWasWrong) {
   sweep_.kernels[0].params[1].values.emplace_back(std::int64_t{4});
   run();
   EXPECT_EQ(blocks_of(device_.ran), (Blocks{1, 2}));
-  for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
+  for (const TrialRow& row : trials()) {
     const bool is_wrong = block_of(row.record.config) == 1;
     EXPECT_EQ(row.record.outcome.status, is_wrong ? Status::correctness : Status::correct);
     EXPECT_EQ(row.record.outcome.same_as.empty(),

@@ -52,7 +52,7 @@ TEST_F(TunerSharing, WhatAnotherIsRunningIsAwaitedSoThatBothRankAllOfIt) {
   EXPECT_EQ(others.taken, 1u);
   EXPECT_EQ(stored_blocks(), kAllBlocks);
   EXPECT_THAT(sweep_states(), ElementsAre("done", "done"));
-  for (const RankRow& row : Store::open_readonly(db()).ranks({})) {
+  for (const RankRow& row : ranks()) {
     EXPECT_EQ(row.record.identity.num_candidates, 10);
     EXPECT_EQ(row.record.entries.at(0).config, "BLOCK=1");
   }
@@ -97,12 +97,7 @@ TEST_F(TunerSharing, AtOnceTheyDivideTheWorkAndRepeatNone) {
 
 // Both tried again all that had failed, and a crash in the second took a result's place.
 TEST_F(TunerSharing, WhatAnotherHasTriedAgainIsNotTriedAgain) {
-  device_.on_run = [](const TrialRequest&) {
-    Outcome crash;
-    crash.status = Status::runtime;
-    crash.kind = "crash";
-    return crash;
-  };
+  device_.on_run = [](const TrialRequest&) { return failed(Status::runtime, "crash"); };
   run();
   device_.ran.clear();
   options_.retry_failed = true;

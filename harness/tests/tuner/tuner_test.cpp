@@ -30,10 +30,9 @@ TEST_F(TunerTest, TriesEachConfigurationOnceAndRanksTheBest) {
     EXPECT_EQ(request.screened_ns, 1e3 * static_cast<double>(block_of(request.plan.config)));
     EXPECT_EQ(request.cubin_path, to_text(request.plan.config) + ".cubin");
   }
-  const std::vector<RankRow> ranks = Store::open_readonly(db()).ranks({});
-  ASSERT_THAT(ranks, SizeIs(1));
-  EXPECT_EQ(ranks[0].record.entries.at(0).config, "BLOCK=1");
-  EXPECT_TRUE(ranks[0].record.entries.at(0).winner);
+  ASSERT_THAT(ranks(), SizeIs(1));
+  EXPECT_EQ(winner().config, "BLOCK=1");
+  EXPECT_TRUE(winner().winner);
 }
 
 TEST_F(TunerTest, RunAgainItMeasuresNothing) {
@@ -54,16 +53,9 @@ TEST_F(TunerTest, RunAgainItMeasuresNothing) {
 // The process was killed, or a neighbour had taken the GPU's memory: the next run tries again.
 TEST_F(TunerTest, RunAgainItTriesWhatTheMachineFailedIn) {
   device_.on_run = [](const TrialRequest& request) {
-    switch (block_of(request.plan.config)) {
-      case 3:
-        return Outcome{Status::runtime, "killed", "no", {}, {}, 0};
-      case 4:
-        return Outcome{Status::runtime, "out_of_memory", "no", {}, {}, 0};
-      case 5:
-        return Outcome{Status::runtime, "crash", "no", {}, {}, 0};
-      default:
-        return timed(1000);
-    }
+    const char* const kinds[] = {"killed", "out_of_memory", "crash"};  // of 3, 4 and 5
+    const std::int64_t block = block_of(request.plan.config);
+    return block < 3 || block > 5 ? timed(1000) : failed(Status::runtime, kinds[block - 3]);
   };
   EXPECT_EQ(run().measured, 10u);
   ScriptedDevice mended;
@@ -78,7 +70,7 @@ TEST_F(TunerTest, RunAgainItTriesWhatTheMachineFailedIn) {
 TEST_F(TunerTest, AsksForAllThatFailedWhenToldTo) {
   device_.on_run = [](const TrialRequest& request) {
     if (block_of(request.plan.config) > 2) return timed(1000);
-    return Outcome{Status::timeout, "hang", "no", {}, {}, 0};
+    return failed(Status::timeout, "hang");
   };
   run();
   options_.retry_failed = true;
@@ -98,11 +90,9 @@ TEST_F(TunerTest, AFaultOfTheMachineTakesNoResultsPlace) {
   sweep_.measure.max_seconds_per_config = 1;
   run();
   sweep_.measure.max_seconds_per_config = 2;
-  device_.on_run = [](const TrialRequest&) {
-    return Outcome{Status::runtime, "killed", "no", {}, {}, 0};
-  };
+  device_.on_run = [](const TrialRequest&) { return failed(Status::runtime, "killed"); };
   run();
-  for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
+  for (const TrialRow& row : trials()) {
     EXPECT_EQ(row.record.outcome.status, Status::correct) << to_text(row.record.config);
   }
 }
@@ -127,7 +117,7 @@ TEST_F(TunerTest, WhatAConfigurationDoesWrongIsStored) {
   };
   device_.on_run = [](const TrialRequest& request) {
     if (block_of(request.plan.config) > 3) return timed(1000);
-    return Outcome{Status::correctness, "mismatch", "C[0] is 1", {}, {}, 0};
+    return failed(Status::correctness, "mismatch", "C[0] is 1");
   };
   const SweepReport report = run();
   EXPECT_EQ(blocks_of(device_.ran), (Blocks{3, 4, 5, 6, 7, 8, 9, 10}));
@@ -142,9 +132,7 @@ TEST_F(TunerTest, WhatAConfigurationDoesWrongIsStored) {
 }
 
 TEST_F(TunerTest, NothingCorrectIsNotRanked) {
-  device_.on_run = [](const TrialRequest&) {
-    return Outcome{Status::runtime, "trap", "no", {}, {}, 0};
-  };
+  device_.on_run = [](const TrialRequest&) { return failed(Status::runtime, "trap"); };
   run();
   EXPECT_THAT(device_.reranked, IsEmpty());
   EXPECT_THAT(sweep_states(), ElementsAre("done"));
@@ -241,7 +229,7 @@ TEST_F(TunerTest, RanksWithWhatAKernelOfAFolderBelowDidBefore) {
   run();
   sweep_ = add;
   EXPECT_THAT(run().warnings, IsEmpty());
-  const std::vector<RankRow> ranks = Store::open_readonly(db()).ranks({});
+  const std::vector<RankRow> ranks = this->ranks();
   ASSERT_THAT(ranks, SizeIs(3));
   EXPECT_EQ(ranks[2].record.identity.num_candidates, 20);
 
@@ -296,14 +284,14 @@ TEST_P(LostDevice, EndsTheSweepAndKeepsWhatIsStored) {
       {"baseline", {}}, {"trial", {1, 2, 3}}, {"rerank", kAllBlocks}};
   EXPECT_EQ(stored_blocks(), stored.at(GetParam()));
   EXPECT_EQ(report_.measured, stored.at(GetParam()).size());
-  EXPECT_THAT(Store::open_readonly(db()).ranks({}), IsEmpty());
+  EXPECT_THAT(ranks(), IsEmpty());
 
   ScriptedDevice sound;
   const SweepReport report = run(sound, compiler_);
   EXPECT_EQ(report.kept, stored.at(GetParam()).size());
   EXPECT_EQ(sound.num_baselines, GetParam() == "baseline" ? 1 : 0);
   EXPECT_EQ(stored_blocks(), kAllBlocks);
-  EXPECT_THAT(Store::open_readonly(db()).ranks({}), SizeIs(1));
+  EXPECT_THAT(ranks(), SizeIs(1));
   EXPECT_THAT(sweep_states(), ElementsAre("failed", "done"));
 }
 
@@ -320,8 +308,8 @@ TEST_F(TunerTest, WhatADeviceReplaysKeepsTheTimeAtWhichItWasMeasured) {
     }
     return timings;
   };
-  device_.on_rerank = [in_turn = device_.on_rerank](const std::vector<TrialRequest>& candidates) {
-    RerankResult result = in_turn(candidates);
+  device_.on_rerank = [usual = device_.on_rerank](const auto& candidates) {
+    RerankResult result = usual(candidates);
     result.recorded_at = "2026-01-03T00:00:00Z";
     return result;
   };

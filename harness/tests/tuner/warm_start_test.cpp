@@ -24,11 +24,7 @@ class WarmStartTest : public TunerTest {
   /// Gives the kernel these parameters, and stores 150 of its configurations, or all if they are
   /// fewer. How long one takes is up to its BLOCK.
   void try_some_with(const std::string& params) {
-    std::string yaml = kAddYaml;
-    yaml.replace(yaml.find("params:"), yaml.find("args:") - yaml.find("params:"),
-                 "params: {" + params + "}\n");
-    folder_.write("kernels/add.yaml", yaml);
-    sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+    load_with(params);
     device_.on_run = [](const TrialRequest& request) {
       return timed(1000 * static_cast<double>(block_of(request.plan.config)));
     };
@@ -90,14 +86,8 @@ TEST_F(WarmStartTest, ASearchThatLearnsTriesFirstWhatWonForTheProblemItselfBefor
 // Fast is what makes 16 blocks, so the winners of one problem are slow for another. What is alike
 // is what `let` counts.
 TEST_F(WarmStartTest, ASearchThatLearnsCarriesOverWhatLetCounts) {
-  std::string yaml = kAddYaml, wide, high;
-  for (int i = 3; i <= 30; ++i) wide += fmt::format(", {}", i), high += fmt::format(", {}", i);
-  yaml.replace(yaml.find("params:"), yaml.find("args:") - yaml.find("params:"),
-               fmt::format("params: {{BLOCK: [1, 2{}], HIGH: [1, 2{}]}}\n"
-                           "let: {{blocks: cdiv(N, BLOCK * HIGH)}}\n",
-                           wide, high));
-  folder_.write("kernels/add.yaml", yaml);
-  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  load_with("BLOCK: {from: 1, to: 30, step: 1}, HIGH: {from: 1, to: 30, step: 1}",
+            "let: {blocks: cdiv(N, BLOCK * HIGH)}\n");
   const auto blocks = [](const TrialRequest& request) {
     const double size = to_real(request.plan.problem[0].second);
     return std::ceil(size /
