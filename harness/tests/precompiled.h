@@ -6,10 +6,3 @@
 #include "base/precompiled.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <random>
-#include <set>
-#include <sstream>
-#include <thread>

@@ -1,7 +1,6 @@
 #include "base/bounded_json.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <string>

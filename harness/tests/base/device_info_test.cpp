@@ -1,7 +1,6 @@
 #include "base/device_info.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/error.h"
 

@@ -1,12 +1,10 @@
 #include "base/expr.h"
 
-#include <array>
 #include <bit>
 #include <random>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "message_of.h"
 

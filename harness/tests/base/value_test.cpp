@@ -1,7 +1,6 @@
 #include "base/value.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "message_of.h"

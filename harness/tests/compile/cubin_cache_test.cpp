@@ -1,7 +1,6 @@
 #include "compile/cubin_cache.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "base/file.h"

@@ -2,7 +2,6 @@
 #include "base/kernel_limits.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/file.h"
 #include "compile/nvrtc_compiler.h"

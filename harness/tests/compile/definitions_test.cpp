@@ -1,7 +1,6 @@
 #include "compile/definitions.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "compile/nvrtc_compiler_fixture.h"
@@ -10,7 +9,6 @@ namespace assay {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 Config one(std::string name, Value value) { return {{std::move(name), std::move(value)}}; }

@@ -1,7 +1,6 @@
 #include "compile/hints.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "compile/nvrtc_compiler_fixture.h"
 

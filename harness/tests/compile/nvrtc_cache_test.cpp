@@ -1,6 +1,5 @@
 // What NvrtcCompiler compiles once and what anew.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

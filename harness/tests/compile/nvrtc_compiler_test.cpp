@@ -1,7 +1,6 @@
 #include "compile/nvrtc_compiler.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <thread>
 

@@ -1,7 +1,6 @@
 #include "compile/options.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/error.h"
 

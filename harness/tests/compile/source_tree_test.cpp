@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <fstream>
-#include <functional>
 
 #include "base/error.h"
 #include "base/file.h"

@@ -1,7 +1,6 @@
 #include "device/replay_device.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "fixtures.h"
 

@@ -2,7 +2,6 @@
 #include "device/worker_rerank.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "fixtures.h"
 

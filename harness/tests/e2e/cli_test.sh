@@ -325,7 +325,8 @@ if [[ ! -e /dev/nvidiactl ]]; then
 fi
 
 # Lost output is a failure, whatever the verb; a lost warning or progress is none.
-for verb in 'list' 'list --json' 'best' 'best --json' 'show' 'show 1' 'export --format csv' 'doctor' '--help'; do
+add=kernels/vector_add.yaml
+for verb in "list $add" "list $add --json" 'best' 'best --json' 'show' 'show 1' 'export --format csv' 'doctor' '--help'; do
   db=
   [[ $verb =~ best|show|export ]] && db="--db $gemm"
   expect 3 'cannot write to stdout: No space left' bash -c \

@@ -1,6 +1,5 @@
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "run_ptx.h"
 

@@ -1,6 +1,5 @@
 #include <cuda.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <array>
 #include <cstring>
@@ -15,7 +14,6 @@ namespace {
 
 using testing::Each;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 /// scale(float* x, float by): block i multiplies x[i]. far(x) writes where nothing is. together(x):
 /// block i sets x[i] to 1 when all blocks of a cooperative launch are at their barrier.

@@ -1,7 +1,6 @@
 #include "emulator/memory.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstring>
 #include <vector>

@@ -1,7 +1,6 @@
 // Baselines of several steps: cuBLASLt with its epilogues and of stacks of matrices, cuBLAS's
 // grouped product, operations of the harness, kernels of one's own; each right, and wrong once.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>

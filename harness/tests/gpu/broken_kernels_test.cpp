@@ -1,7 +1,6 @@
 // One kernel for each status and kind. Each is broken in one way, and each is followed by a good
 // one. The fault must be named, and it must cost only its own trial.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>

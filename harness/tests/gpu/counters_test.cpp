@@ -1,6 +1,5 @@
 // What the GPU's counters count, of kernels whose traffic and instructions are known.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <map>
 #include <optional>

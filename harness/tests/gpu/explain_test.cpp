@@ -1,7 +1,6 @@
 // `assay sweep`, `profile` and `explain` of kernels that were each built to have one bottleneck:
 // explain's first sentence names it.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <map>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,6 @@
 // Inputs of small floating numbers with scales, on a real GPU; products of them; and what cuBLASLt
 // makes of them.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>

@@ -1,7 +1,6 @@
 // Every word that a reference may use, with a kernel that is right and one that is wrong in the way
 // that is likely for it; and references of a user's own that cannot be trusted.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <string>
 #include <vector>

@@ -8,7 +8,6 @@
 // has it watch a launch alone. --gtest_random_seed=N draws others.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <future>
 #include <random>
 

@@ -2,7 +2,6 @@
 #include "worker/trial_runner.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 

@@ -1,6 +1,5 @@
 // The checks of `assay verify`, on a real GPU.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "gpu_fixture.h"
 #include "worker/trial_runner.h"

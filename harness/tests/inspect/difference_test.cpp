@@ -8,7 +8,6 @@ namespace assay {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 Function function_of(const std::string& body) {

@@ -1,7 +1,6 @@
 #include "inspect/opcodes.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "example_code.h"
 

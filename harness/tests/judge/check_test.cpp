@@ -1,7 +1,6 @@
 #include "judge/check.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 

@@ -1,7 +1,6 @@
 #include "judge/host_products.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <bit>
 #include <cstdint>

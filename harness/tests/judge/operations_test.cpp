@@ -1,6 +1,5 @@
 // The operations' host side: shapes, and the check in fp64, over tensors in the host's memory.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 

@@ -1,6 +1,5 @@
 // The reference operation `quantise`: shapes, and its check in fp64.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "judge/operation.h"
 

@@ -1,7 +1,6 @@
 // Products of small floating numbers with scales: shapes, the check in fp64, and how far a sum may
 // be off.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>

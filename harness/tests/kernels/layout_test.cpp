@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <utility>
 
 #include "base/device_info.h"
 #include "kernels/test_tunables.h"

@@ -1,7 +1,6 @@
 #include "pack/choice.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "example_pack.h"

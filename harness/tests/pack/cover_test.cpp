@@ -1,7 +1,6 @@
 #include "pack/cover.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <limits>
 

@@ -1,7 +1,6 @@
 #include "ranking/verdict.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 

@@ -1,7 +1,6 @@
 #include "report/tuned_table.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>

@@ -1,7 +1,6 @@
 #include "report/launch_figures.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace assay {
 namespace {

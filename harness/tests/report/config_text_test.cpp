@@ -1,7 +1,6 @@
 #include "report/config_text.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <set>
 

@@ -1,7 +1,6 @@
 #include "report/doctor_view.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <functional>
 #include <limits>

@@ -1,6 +1,5 @@
 // Each format against its reader's own rule, which consumers.py has.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <stdio.h>
 
 #include "base/error.h"

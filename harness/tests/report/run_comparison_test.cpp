@@ -1,7 +1,6 @@
 #include "report/run_comparison.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <random>
@@ -15,10 +14,8 @@ namespace {
 using example::failure;
 using example::problem;
 using testing::AllOf;
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 
 constexpr const char* kOther = "BLOCK_M=32,STAGES=9";
 

@@ -1,7 +1,6 @@
 #include "report/space_view.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,13 +1,11 @@
 #include "report/trials_view.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <sstream>
 
 #include "report/example_rows.h"
@@ -20,7 +18,6 @@ namespace {
 using example::problem;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using ::testing::SizeIs;
 
 std::vector<TrialRow> rows() {
   return {example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=64,STAGES=3", 2000),

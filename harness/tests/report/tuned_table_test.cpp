@@ -1,9 +1,6 @@
 #include "report/tuned_table.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cmath>
 
 #include "report/example_rows.h"
 

@@ -1,12 +1,10 @@
 // libassay's C functions, on the stand-in GPU: host memory is its memory.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "assay/assay.h"
 #include "base/file.h"

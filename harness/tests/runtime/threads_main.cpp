@@ -1,7 +1,6 @@
 // Threads that share packs and plans, on the stand-in GPU: 16 threads with 4 streams choose,
 // prepare and launch, while others begin and end captures. Built with ThreadSanitizer; an argument
 // says for how many seconds, 2 by default.
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>

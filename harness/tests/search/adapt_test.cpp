@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 #include <functional>
-#include <vector>
 
 #include "search/some_points.h"
 

@@ -1,5 +1,4 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +15,6 @@
 namespace assay {
 namespace {
 
-using testing::Each;
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 

@@ -1,7 +1,6 @@
 #include "space/launched.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "space/test_kernel.h"

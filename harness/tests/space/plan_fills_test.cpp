@@ -1,6 +1,5 @@
 // How inputs are made, in a plan.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "message_of.h"
 #include "space/plan_json.h"

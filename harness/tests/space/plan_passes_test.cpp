@@ -1,6 +1,5 @@
 // Launches that are repeated.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "space/plan.h"
 #include "space/test_kernel.h"

@@ -2,7 +2,6 @@
 #include "space/plan_json.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 

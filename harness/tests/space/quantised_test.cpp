@@ -1,6 +1,5 @@
 // Inputs of small floating numbers with scales: what a contract says of them, and their shapes.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "message_of.h"
 #include "space/plan_json.h"

@@ -1,6 +1,5 @@
 // Spaces that are counted and drawn without being listed.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <numeric>

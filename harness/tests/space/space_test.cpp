@@ -1,7 +1,6 @@
 #include "space/space.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <limits>
 #include <random>

@@ -1,6 +1,5 @@
 // Baselines: what users would run instead, step by step.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "message_of.h"
 #include "spec/loaded_kernels.h"

@@ -1,7 +1,6 @@
 #include "spec/draft.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "spec/cuda_source.h"
 #include "spec/kernel_spec.h"

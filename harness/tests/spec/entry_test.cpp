@@ -1,7 +1,6 @@
 #include "spec/entry.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace assay {
 namespace {

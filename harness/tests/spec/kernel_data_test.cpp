@@ -1,6 +1,5 @@
 // Arguments, launches and references: what a contract says of data.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <set>
 

@@ -1,7 +1,6 @@
 #include "base/limits.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <functional>
 #include <string>

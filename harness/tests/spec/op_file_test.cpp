@@ -1,7 +1,6 @@
 #include "spec/op_file.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <map>
 

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <stdio.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "spec/mistakes.h"

@@ -1,6 +1,5 @@
 // Numbers of a problem that are no sizes.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "spec/loaded_kernels.h"
 #include "spec/sweep_spec.h"

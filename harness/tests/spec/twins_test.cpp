@@ -10,7 +10,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Pair;
 using testing::ThrowsMessage;
 
 std::string twins_text() { return read_file(spec_tests() / "kernels/gemm_twins.yaml"); }

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <atomic>
-#include <set>
 #include <thread>
 
 #include "base/file.h"

@@ -1,7 +1,6 @@
 #include "store/schema.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sqlite3.h>
 
 #include <set>

@@ -5,10 +5,8 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <limits>
 #include <string>
 
 #include "base/stats.h"

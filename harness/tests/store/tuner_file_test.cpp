@@ -1,6 +1,5 @@
 // Files of other tuners: rows as Kernel Tuner writes them, and T4's.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "base/file.h"

@@ -1,11 +1,8 @@
 // The views for people with sqlite3, read with the sqlite3 library and compared with what the store
 // says of the same recordings.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 
 #include "store/database.h"
 #include "store/store_fixture.h"

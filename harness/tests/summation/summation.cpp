@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <random>
 #include <utility>
 
 namespace assay::test {

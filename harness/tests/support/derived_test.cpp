@@ -1,7 +1,6 @@
 #include "support/derived.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstring>
 

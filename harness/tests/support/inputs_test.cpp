@@ -1,7 +1,6 @@
 #include "support/inputs.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <set>
 

@@ -1,7 +1,6 @@
 #include "tuner/argument_check.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/device_info.h"
 

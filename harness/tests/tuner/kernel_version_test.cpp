@@ -1,7 +1,6 @@
 #include "tuner/kernel_version.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "spec/twins.h"
 #include "temp_folder.h"

@@ -1,7 +1,6 @@
 #include "tuner/source_check.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "spec/spec_files.h"
 #include "temp_folder.h"

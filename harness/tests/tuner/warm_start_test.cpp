@@ -1,13 +1,9 @@
 #include "tuner/warm_start.h"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <optional>
-#include <set>
 
 #include "tuner/tuner_fixture.h"
 

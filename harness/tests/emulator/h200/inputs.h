@@ -3,9 +3,13 @@
 // The inputs that probe.cu computes with on a GPU, and that h200_test.cpp computes with again: made
 // from indices, so that the text of the results need not hold them.
 
+#include <cuda.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
 namespace h200 {
 
@@ -149,6 +153,63 @@ inline WgmmaRequest wgmma_request(int section, int form, int run, bool a_transpo
   }
   const int kind = run < 5 ? kSmallIntegers : run < 11 ? kWide : run < 12 ? kAnyBits : kSparse;
   return {{kind, seed}, descriptor[0], descriptor[1], run != 2 && run != 7};
+}
+
+/// A tensor map: type, rank, bytes behind an aligned address, 5 extents, 5 strides, 5 sides of the
+/// box and 5 steps (each of the first dimension first), interleaving, swizzle and fill.
+struct MapRequest {
+  static constexpr int kExtents = 3, kStrides = 8, kBox = 13, kSteps = 18, kFields = 26;
+  std::int64_t fields[kFields] = {7,  2, 0, 64, 32, 4, 3, 2, 256, 8192, 32768, 98304, 0,
+                                  32, 8, 1, 1,  1,  1, 1, 1, 1,   1,    0,     0,     0};
+
+  int type() const { return static_cast<int>(fields[0]); }
+  cuuint32_t rank() const { return static_cast<cuuint32_t>(fields[1]); }
+
+  /// The result of `function`, which is cuTensorMapEncodeTiled or does what it does.
+  template <typename Function, typename Map>
+  int encode(const Function& function, Map* map, unsigned char* memory) const {
+    cuuint64_t extents[5], strides[5];
+    cuuint32_t box[5], steps[5];
+    for (int i = 0; i < 5; ++i) {
+      extents[i] = static_cast<cuuint64_t>(fields[kExtents + i]);
+      strides[i] = static_cast<cuuint64_t>(fields[kStrides + i]);
+      box[i] = static_cast<cuuint32_t>(fields[kBox + i]);
+      steps[i] = static_cast<cuuint32_t>(fields[kSteps + i]);
+    }
+    return static_cast<int>(
+        function(map, static_cast<CUtensorMapDataType>(type()), rank(), memory + fields[2], extents,
+                 strides, box, steps, static_cast<CUtensorMapInterleave>(fields[23]),
+                 static_cast<CUtensorMapSwizzle>(fields[24]), CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                 static_cast<CUtensorMapFloatOOBfill>(fields[25])));
+  }
+};
+
+/// A line `map FIELD=VALUE.. FIELD VALUE:RESULT..` of tensor_maps.txt: maps that differ from a
+/// MapRequest in some fields, by their numbers, and among each other in one. Calls `take` with each
+/// map, its value and its result. Returns what stands ahead of the values.
+template <typename Take>
+std::string read_maps(const char* line, const Take& take) {
+  MapRequest request;
+  char* next = const_cast<char*>(line) + std::strlen("map");
+  long field = std::strtol(next, &next, 10);
+  while (*next == '=') {
+    request.fields[field] = std::strtoll(next + 1, &next, 10);
+    field = std::strtol(next, &next, 10);
+  }
+  const std::string ahead(line, static_cast<const char*>(next));
+  while (*next == ' ') {
+    request.fields[field] = std::strtoll(next, &next, 10);
+    const int result = static_cast<int>(std::strtol(next + 1, &next, 10));
+    take(request, request.fields[field], result);
+  }
+  return ahead;
+}
+
+/// The first numbers of a line of a copy: all fields of its map.
+inline MapRequest read_map(char** next) {
+  MapRequest request;
+  for (std::int64_t& value : request.fields) value = std::strtoll(*next, next, 10);
+  return request;
 }
 
 /// What lies in the tensor (`which` 0) and in shared memory (1) before a copy: for reductions of

@@ -300,18 +300,7 @@ void probe_wgmma(FILE* out, int section) {
 
 // ---- tensor maps and copies
 
-struct MapRequest {
-  int type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-  unsigned rank = 2;
-  u64 address = 0;  // behind an aligned one
-  u64 extents[5] = {64, 32, 4, 3, 2};
-  u64 strides[5] = {256, 8192, 32768, 98304, 0};
-  u32 box[5] = {32, 8, 1, 1, 1};
-  u32 steps[5] = {1, 1, 1, 1, 1};
-  int interleave = 0, swizzle = 0, fill = 0;
-};
-
-CUresult encode(CUtensorMap* map, const MapRequest& r, unsigned char* memory) {
+int encode(CUtensorMap* map, const h200::MapRequest& request, unsigned char* memory) {
   using Encode = decltype(&cuTensorMapEncodeTiled);
   static Encode function = nullptr;
   if (function == nullptr) {
@@ -321,10 +310,7 @@ CUresult encode(CUtensorMap* map, const MapRequest& r, unsigned char* memory) {
                                            cudaEnableDefault, &found));
     function = reinterpret_cast<Encode>(address);
   }
-  return function(map, (CUtensorMapDataType)r.type, r.rank, memory + r.address,
-                  (const cuuint64_t*)r.extents, (const cuuint64_t*)r.strides, r.box, r.steps,
-                  (CUtensorMapInterleave)r.interleave, (CUtensorMapSwizzle)r.swizzle,
-                  CU_TENSOR_MAP_L2_PROMOTION_NONE, (CUtensorMapFloatOOBfill)r.fill);
+  return request.encode(function, map, memory);
 }
 
 constexpr int kTypeBytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
@@ -414,37 +400,38 @@ __global__ void copy_kernel(const __grid_constant__ CUtensorMap map, int rank, i
 
 constexpr int kTensorWords = 1 << 14, kBoxWords = 1 << 11;
 
+void probe_maps(FILE* out, const char* line) {
+  std::string results;
+  const auto add = [&](const h200::MapRequest& request, long long value, int) {
+    CUtensorMap map;
+    const int result = encode(&map, request, reinterpret_cast<unsigned char*>(1 << 20));
+    results += " " + std::to_string(value) + ":" + std::to_string(result);
+  };
+  const std::string ahead = h200::read_maps(line, add);
+  std::fprintf(out, "%s%s\n", ahead.c_str(), results.c_str());
+}
+
 // Reads a line up to its colon, does what it says, and prints what came of it.
-void probe_line(FILE* out, const char* line) {
-  const bool is_copy = std::strncmp(line, "copy", 4) == 0;
-  char* next = const_cast<char*>(line) + (is_copy ? 4 : 3);
+void probe_copy(FILE* out, const char* line) {
+  char* next = const_cast<char*>(line) + std::strlen("copy");
+  const h200::MapRequest r = h200::read_map(&next);
   const auto field = [&] { return std::strtoll(next, &next, 10); };
-  MapRequest r;
-  r.type = field(), r.rank = field(), r.address = field();
-  for (u64& x : r.extents) x = field();
-  for (u64& x : r.strides) x = field();
-  for (u32& x : r.box) x = field();
-  for (u32& x : r.steps) x = field();
-  r.interleave = field(), r.swizzle = field(), r.fill = field();
   u32* const tensor = allocate<u32>(kTensorWords);
   CUtensorMap map;
-  const CUresult encoded = encode(&map, r, reinterpret_cast<unsigned char*>(tensor));
-  if (!is_copy) {
-    std::fprintf(out, "%.*s:%d\n", static_cast<int>(std::strcspn(line, ":")), line, encoded);
-    return;
-  }
+  CHECK(encode(&map, r, reinterpret_cast<unsigned char*>(tensor)));
   const int mode = field();
   Coordinates where;
   for (int& x : where.at) x = field();
   const int seed = field();
   const u32 shared_at = field();
-  u64 bytes = kTypeBytes[r.type] * r.box[0];
-  for (unsigned i = 1; i < r.rank; ++i) bytes *= (r.box[i] + r.steps[i] - 1) / r.steps[i];
+  const std::int64_t *const box = r.fields + r.kBox, *const steps = r.fields + r.kSteps;
+  u64 bytes = kTypeBytes[r.type()] * box[0];
+  for (unsigned i = 1; i < r.rank(); ++i) bytes *= (box[i] + steps[i] - 1) / steps[i];
   u32* const window = allocate<u32>(kBoxWords + 1);
-  h200::fill_copy(tensor, kTensorWords, seed, 0, mode, r.type);
-  h200::fill_copy(window, kBoxWords, seed, 1, mode, r.type);
+  h200::fill_copy(tensor, kTensorWords, seed, 0, mode, r.type());
+  h200::fill_copy(window, kBoxWords, seed, 1, mode, r.type());
   CHECK(cudaFuncSetAttribute(copy_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024));
-  copy_kernel<<<1, 32, 32 * 1024>>>(map, r.rank, mode, where, static_cast<u32>(bytes), shared_at,
+  copy_kernel<<<1, 32, 32 * 1024>>>(map, r.rank(), mode, where, static_cast<u32>(bytes), shared_at,
                                     kBoxWords * 4, window);
   const int error = cudaDeviceSynchronize();
   std::fprintf(out, "%.*s:%d", static_cast<int>(std::strcspn(line, ":")), line,
@@ -494,11 +481,12 @@ int main(int count, char** arguments) {
   apart(
       folder + "/tensor_maps.txt",
       [](FILE* out, const char* lines) {
+        CHECK(cudaFree(nullptr));  // to encode a map needs a context
         for (const char* one = lines; *one != 0; one = std::strchr(one, '\n') + 1) {
-          probe_line(out, one);
+          probe_maps(out, one);
         }
       },
       maps.c_str());
   for (const std::string& copy : copies)
-    apart(folder + "/tensor_maps.txt", probe_line, copy.c_str());
+    apart(folder + "/tensor_maps.txt", probe_copy, copy.c_str());
 }
