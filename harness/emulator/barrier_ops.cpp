@@ -81,11 +81,7 @@ void arrive_cluster(Warp& warp, const Op& op, std::uint32_t lanes) {
     warp.misuse(0, "arrives at the cluster's barrier twice before it completes");
   }
   warp.cluster_arrived |= lanes;
-  if (op.mode == 0) {
-    release(warp, cluster.barrier_point);
-  } else if (warp.fenced != nullptr) {  // .relaxed
-    cluster.barrier_point.arriving.join(*warp.fenced);
-  }
+  release(warp, cluster.barrier_point, op.mode == 1);
   warp.cluster_generation = cluster.barrier_generation;
   warp.progress();
   cluster.check_cluster_barrier();
@@ -101,6 +97,13 @@ bool wait_cluster(Warp& warp, Fragment& fragment, const Op&, std::uint32_t) {
 }
 
 // mbarriers, at op.at.
+
+/// The address in the cluster's window of an operand that is shared::cta or shared::cluster.
+std::uint32_t cluster_address(const Warp& warp, const Op& op, int lane) {
+  const std::uint64_t address = address_of(warp, op.at, lane);
+  return op.at.window == Window::shared ? own_address(warp, address)
+                                        : static_cast<std::uint32_t>(address);
+}
 
 /// init and inval: in any shared memory.
 void set_mbarrier(Warp& warp, const Op& op, int lane) {
@@ -123,16 +126,14 @@ void arrive(Warp& warp, const Op& op, int lane) {
   Mbarrier* const barrier = mbarrier_at(warp, op.at.window, lane, address_of(warp, op.at, lane));
   if (barrier == nullptr) return;
   SyncPoint& point = warp.block->cluster->points[cluster_address(warp, op, lane)];
-  const std::uint32_t parity = barrier->parity;
   if ((op.mode & kArrives) != 0) release(warp, point);
   warp.put(op.out, lane, true, std::bit_cast<std::uint64_t>(*barrier));
   const std::uint32_t value = op.a == kNoSlot ? 1 : warp.in(op.a)[lane];
-  if ((op.mode & kExpects) != 0) barrier->expect(std::int64_t{value});
-  if ((op.mode & kCompletes) != 0) barrier->expect(-std::int64_t{value});
-  if ((op.mode & kArrives) != 0 && !barrier->arrive((op.mode & kExpects) == 0 ? value : 1)) {
-    warp.misuse(lane, "arrives at an mbarrier that expects nobody more");
+  if ((op.mode & kExpects) != 0) barrier->expect(point, std::int64_t{value});
+  if ((op.mode & kCompletes) != 0) barrier->expect(point, -std::int64_t{value});
+  if ((op.mode & kArrives) != 0) {
+    barrier->arrive(warp, lane, point, (op.mode & kExpects) == 0 ? value : 1);
   }
-  if (barrier->parity != parity) complete_phase(point);
 }
 
 constexpr std::uint32_t kParity = 1, kTries = 2;

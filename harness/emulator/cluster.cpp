@@ -139,8 +139,7 @@ LaunchCounts ClusterState::counts() const {
 void ClusterState::leave_local() {
   if (launch.options.left_local == nullptr) return;
   for (const auto& block : blocks) {
-    launch.options.left_local->leave(number_of(*block), launch.program.local_bytes,
-                                     std::move(block->local));
+    launch.options.left_local->leave(number_of(*block), launch.program.local_bytes, block->local);
   }
 }
 

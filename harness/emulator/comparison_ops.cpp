@@ -23,20 +23,13 @@ std::uint32_t comparison_of(std::string_view word, bool of_floats) {
       {"ls", kLess | kEqual},
       {"hi", kGreater},
       {"hs", kGreater | kEqual},
-      {"equ", kEqual | kUnordered},
-      {"neu", kLess | kGreater | kUnordered},
-      {"ltu", kLess | kUnordered},
-      {"leu", kLess | kEqual | kUnordered},
-      {"gtu", kGreater | kUnordered},
-      {"geu", kGreater | kEqual | kUnordered},
       {"num", kLess | kEqual | kGreater},
       {"nan", kUnordered},
   };
-  const auto found = kWords.find(word);
-  if (found == kWords.end() || (!of_floats && (found->second & kUnordered) != 0)) {
-    throw UnknownForm();
-  }
-  return found->second;
+  const bool or_unordered = of_floats && word.size() == 3 && word.ends_with('u');  // ltu
+  const auto found = kWords.find(or_unordered ? word.substr(0, 2) : word);
+  if (found == kWords.end() || (!of_floats && word == "nan")) throw UnknownForm();
+  return found->second | (or_unordered ? kUnordered : 0);
 }
 
 /// With a predicate: bits 4 and 5 of op.mode say how.
@@ -60,12 +53,11 @@ void compare(Warp& warp, const Op& op, std::uint32_t lanes) {
     }
   };
   const std::uint32_t what = op.mode, yes = op.bytes;
-  std::uint32_t holds = 0;
-  for (std::uint32_t i = 0; i < 32; ++i) {
+  const std::uint32_t holds = lanes_where([=](int i) {
     const auto x = value(a[i]), y = value(b[i]);
     const std::uint32_t is = (x < y ? kLess : 0) | (x == y ? kEqual : 0) | (x > y ? kGreater : 0);
-    holds |= static_cast<std::uint32_t>(((is != 0 ? is : kUnordered) & what) != 0) << i;
-  }
+    return ((is != 0 ? is : kUnordered) & what) != 0;
+  });
   const std::uint32_t result = combined(warp, op, holds), opposite = combined(warp, op, ~holds);
   if (yes != 0) {
     std::uint32_t* const out = warp.at(op.out);
@@ -90,28 +82,25 @@ void select(Warp& warp, const Op& op, std::uint32_t lanes) {
   const auto* const a = lanes_in<T>(warp, op.a);
   const auto* const b = lanes_in<T>(warp, op.b);
   auto* const out = lanes_out<T>(warp, op.out);
-  std::uint32_t yes = op.mode == 0 ? warp.predicate(op.c) : 0;
-  for (std::uint32_t i = 0; op.mode != 0 && i < 32; ++i) {
+  const auto is_first = [&](int i) {
     const std::uint32_t c = warp.in(op.c)[i];
-    const bool is_first =
-        op.mode == 1 ? static_cast<std::int32_t>(c) >= 0 : std::bit_cast<float>(c) >= 0;
-    yes |= static_cast<std::uint32_t>(is_first) << i;
-  }
+    return op.mode == 1 ? static_cast<std::int32_t>(c) >= 0 : std::bit_cast<float>(c) >= 0;
+  };
+  const std::uint32_t yes = op.mode == 0 ? warp.predicate(op.c) : lanes_where(is_first);
   each_lane(lanes, [=](int i) { out[i] = (yes >> i & 1) != 0 ? a[i] : b[i]; });
 }
 
 template <class T>
 void test(Warp& warp, const Op& op, std::uint32_t lanes) {
   const auto* const a = lanes_in<T>(warp, op.a);
-  std::uint32_t result = 0;
-  for (std::uint32_t i = 0; i < 32; ++i) {
+  const auto holds = [&](int i) {
     const T x = from_stored<T>(a[i]);
-    const bool holds[] = {std::isfinite(x), std::isinf(x),
-                          !std::isnan(x),   std::isnan(x),
-                          std::isnormal(x), x != 0 && std::fpclassify(x) == FP_SUBNORMAL};
-    result |= static_cast<std::uint32_t>(holds[op.mode]) << i;
-  }
-  warp.set_predicate(op.out, lanes, result);
+    const bool by_mode[] = {std::isfinite(x), std::isinf(x),
+                            !std::isnan(x),   std::isnan(x),
+                            std::isnormal(x), x != 0 && std::fpclassify(x) == FP_SUBNORMAL};
+    return by_mode[op.mode];
+  };
+  warp.set_predicate(op.out, lanes, lanes_where(holds));
 }
 
 void decode_by_sign(Form& form) {

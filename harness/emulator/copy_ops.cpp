@@ -7,7 +7,9 @@
 // Copies that go on beside the warps: cp.async, bulk and tensor copies, st.async.
 
 namespace assay::emulator {
+namespace {
 
+/// An actor begins something that completes at once, or later.
 void begin_work(Warp& warp, const Actor& actor, std::function<void()> complete) {
   ClusterState& cluster = *warp.block->cluster;
   warp.progress();
@@ -18,31 +20,26 @@ void begin_work(Warp& warp, const Actor& actor, std::function<void()> complete) 
   cluster.pending.push_back({actor.index, actor.event, std::move(complete)});
 }
 
+/// Completes what an actor has begun, up to a number.
 void complete_work(Warp& warp, std::uint32_t actor, std::uint32_t number) {
   warp.block->cluster->complete(
       [&](const PendingWork& work) { return work.actor == actor && work.number <= number; });
 }
 
-Actor own_actor(Warp& warp, std::size_t which) {
-  const std::uint32_t number = ++warp.num_copies[which];
-  return {which == 0 ? copies_of(warp) : bulk_stores_of(warp), number, which == 1, order_now(warp)};
+/// Copies of the warp that it waits for by groups.
+Actor own_actor(Warp& warp, Beside beside) {
+  const std::uint32_t number = ++warp.num_copies[beside];
+  return {actor_of(warp, beside), number, beside == kBulkStores, order_now(warp)};
 }
 
+/// Copies that signal an mbarrier.
 Actor signal_actor(Warp& warp, std::uint32_t mbarrier) {
   ClusterState& cluster = *warp.block->cluster;
   const std::uint32_t index = signals_of(cluster, mbarrier);
   return {index, ++cluster.signal_events[index], true, order_now(warp)};
 }
 
-Mbarrier* mbarrier_at(Warp& warp, Window window, int lane, std::uint64_t address,
-                      std::string_view verb) {
-  auto* const barrier =
-      reinterpret_cast<Mbarrier*>(resolve(warp, window, lane, address, 8, Access::sync, 8));
-  if (barrier == nullptr || barrier->is_valid()) return barrier;
-  warp.misuse(lane, "{} an mbarrier that is not initialised", verb);
-  return nullptr;
-}
-
+/// An mbarrier at an address of the cluster's window gets bytes from an actor.
 void signal_mbarrier(Warp& warp, int lane, std::uint32_t address, std::int32_t bytes) {
   Mbarrier* const barrier = mbarrier_at(warp, Window::cluster, lane, address, "signals");
   if (barrier == nullptr) return;
@@ -51,12 +48,30 @@ void signal_mbarrier(Warp& warp, int lane, std::uint32_t address, std::int32_t b
   Clock now(num_actors(cluster));
   now.raise(warp.actor->index, warp.actor->event);
   point.arriving.join({now, now});
-  const std::uint32_t parity = barrier->parity;
-  barrier->expect(-std::int64_t{bytes});
-  if (barrier->parity != parity) complete_phase(point);
+  barrier->expect(point, -std::int64_t{bytes});
 }
 
-namespace {
+template <Beside kBeside>
+void commit_copies(Warp& warp, const Op&, std::uint32_t) {
+  warp.copy_groups[kBeside].push_back(warp.num_copies[kBeside]);
+}
+
+constexpr std::uint32_t kUncommitted = ~0u;
+
+/// All but the last op.mode groups complete, or also what is not committed. Groups are counted by
+/// warp: lanes that commit apart complete more than they asked for.
+template <Beside kBeside>
+void wait_for_copies(Warp& warp, const Op& op, std::uint32_t) {
+  const std::uint32_t actor = actor_of(warp, kBeside);
+  const std::vector<std::uint32_t>& groups = warp.copy_groups[kBeside];
+  std::uint32_t last = warp.num_copies[kBeside];
+  if (op.mode != kUncommitted) {
+    if (groups.size() <= op.mode) return;
+    last = groups[groups.size() - 1 - op.mode];
+  }
+  complete_work(warp, actor, last);
+  order_work(warp, actor, last);
+}
 
 // cp.async: op.bytes from op.from to op.at; op.c: bytes that are read, the rest is 0. The lanes of
 // an instruction are one piece of work.
@@ -76,7 +91,7 @@ void copy_small(Warp& warp, const Op& op, std::uint32_t lanes) {
     }
     pieces.push_back({address_of(warp, op.at, lane), address_of(warp, op.from, lane), bytes, lane});
   }
-  const Actor actor = own_actor(warp, 0);
+  const Actor actor = own_actor(warp, kCopies);
   begin_work(warp, actor, [&warp, &op, actor, pieces] {
     const AsBegun as(warp, &op, actor);
     for (const auto& [to, from, bytes, lane] : pieces) {
@@ -95,7 +110,7 @@ void copy_small(Warp& warp, const Op& op, std::uint32_t lanes) {
 
 /// cp.async.mbarrier.arrive: an arrival once all copies of the warp ahead of it are complete.
 void arrive_after_copies(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const Actor actor{copies_of(warp), warp.num_copies[0], false, order_now(warp)};
+  const Actor actor{actor_of(warp, kCopies), warp.num_copies[kCopies], false, order_now(warp)};
   std::vector<std::uint32_t> addresses;
   for (const int lane : Lanes(lanes)) {
     addresses.push_back(own_address(warp, address_of(warp, op.at, lane)));
@@ -109,12 +124,7 @@ void arrive_after_copies(Warp& warp, const Op& op, std::uint32_t lanes) {
     for (const std::uint32_t address : addresses) {
       signal_mbarrier(warp, 0, address, 0);
       Mbarrier* const barrier = mbarrier_at(warp, Window::cluster, 0, address);
-      if (barrier == nullptr) continue;
-      const std::uint32_t parity = barrier->parity;
-      if (!barrier->arrive(1)) {
-        warp.misuse(0, "arrives at an mbarrier that expects nobody more");
-      }
-      if (barrier->parity != parity) complete_phase(warp.block->cluster->points[address]);
+      if (barrier != nullptr) barrier->arrive(warp, 0, warp.block->cluster->points[address], 1);
     }
   });
 }
@@ -220,16 +230,12 @@ bool take_box(Warp& warp, BulkCopy& copy) {
   const std::byte* const bytes =
       resolve(warp, Window::generic, copy.lane, at, 128, Access::read, 64);
   if (bytes == nullptr) return false;
-  const auto refuse = [&](FindingKind kind, const std::string& why) {
-    warp.report(kind, why, copy.lane);
-    return false;
-  };
   copy.map = decode_tensor_map(bytes);
-  if (!copy.map) return refuse(FindingKind::misuse, "a tensor copy by what is no tensor map");
-  if (copy.map->rank != op.more.size()) {
-    return refuse(FindingKind::misuse,
-                  fmt::format("a tensor copy with {} coordinates by a map of {} dimensions",
-                              op.more.size(), copy.map->rank));
+  if (!copy.map || copy.map->rank != op.more.size()) {
+    warp.misuse(copy.lane, "a tensor copy with {} coordinates by {}", op.more.size(),
+                !copy.map ? "what is no tensor map"
+                          : fmt::format("a map of {} dimensions", copy.map->rank));
+    return false;
   }
   for (const std::int32_t slot : op.more) {
     copy.coordinates.push_back(warp.in(slot)[copy.lane]);
@@ -237,9 +243,11 @@ bool take_box(Warp& warp, BulkCopy& copy) {
   const std::string_view mistake =
       copy_mistake(*copy.map, copy.coordinates, copy.shared, op.mode == 0);
   if (mistake.empty()) return true;
-  return refuse(copy.shared % 128 != 0 ? FindingKind::misaligned : FindingKind::misuse,
-                fmt::format("a tensor copy at {:#x} of shared memory and [{}]: {}", copy.shared,
-                            fmt::join(copy.coordinates, ", "), mistake));
+  warp.report(copy.shared % 128 != 0 ? FindingKind::misaligned : FindingKind::misuse,
+              fmt::format("a tensor copy at {:#x} of shared memory and [{}]: {}", copy.shared,
+                          fmt::join(copy.coordinates, ", "), mistake),
+              copy.lane);
+  return false;
 }
 
 template <bool (*kTake)(Warp&, BulkCopy&)>
@@ -251,7 +259,7 @@ void copy_bulk(Warp& warp, const Op& op, int lane) {
   if (!kTake(warp, copy)) return;
   if (op.mode == 1) {
     copy.shared = own_address(warp, copy.shared);
-    copy.actor = own_actor(warp, 1);
+    copy.actor = own_actor(warp, kBulkStores);
     begin_work(warp, copy.actor, [&warp, copy] { carry_out(warp, copy); });
     return;
   }
@@ -346,8 +354,17 @@ void decode_bulk_copy(Form& form) {
 
 }  // namespace
 
+Mbarrier* mbarrier_at(Warp& warp, Window window, int lane, std::uint64_t address,
+                      std::string_view verb) {
+  auto* const barrier =
+      reinterpret_cast<Mbarrier*>(resolve(warp, window, lane, address, 8, Access::sync, 8));
+  if (barrier == nullptr || barrier->is_valid()) return barrier;
+  warp.misuse(lane, "{} an mbarrier that is not initialised", verb);
+  return nullptr;
+}
+
 void check_bulk_stores(Warp& warp) {
-  if (warp.order.generic[bulk_stores_of(warp)] < warp.num_copies[1]) {
+  if (warp.order.generic[actor_of(warp, kBulkStores)] < warp.num_copies[kBulkStores]) {
     warp.report(FindingKind::race,
                 "ends while its bulk copy may still read shared memory; "
                 "expected cp.async.bulk.wait_group ahead of it");
@@ -356,13 +373,13 @@ void check_bulk_stores(Warp& warp) {
 
 std::vector<Rule> copy_rules() {
   return {{"st async *", "", decode_async_store},
-          {"cp async bulk commit_group", "", commit_copies<1>},
-          {"cp async bulk wait_group *", "#", wait_for_copies<1>},
+          {"cp async bulk commit_group", "", commit_copies<kBulkStores>},
+          {"cp async bulk wait_group *", "#", wait_for_copies<kBulkStores>},
           {"cp async bulk prefetch *", "", do_nothing},
           {"cp async bulk *", "", decode_bulk_copy},
-          {"cp async commit_group", "", commit_copies<0>},
-          {"cp async wait_group", "#", wait_for_copies<0>},
-          {"cp async wait_all", "", wait_for_copies<0>, kUncommitted},
+          {"cp async commit_group", "", commit_copies<kCopies>},
+          {"cp async wait_group", "#", wait_for_copies<kCopies>},
+          {"cp async wait_all", "", wait_for_copies<kCopies>, kUncommitted},
           {"cp async mbarrier arrive noinc *", "-@", arrive_after_copies, 1},
           {"cp async mbarrier arrive *", "-@", arrive_after_copies},
           {"cp async *", "", decode_small_copy}};

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/find_named.h"
+
 namespace assay::emulator {
 namespace {
 
@@ -94,10 +96,9 @@ class KernelDecoder {
     if (operand.kind == Kind::variable) {
       return frame.variables[operand.index];
     }
-    for (const PtxVariable& variable : module_.variables) {
-      if (variable.name == operand.name && variable.space == PtxSpace::shared) {
-        return {Window::shared, shared(variable)};
-      }
+    const PtxVariable* const variable = find_named(module_.variables, operand.name);
+    if (variable != nullptr && variable->space == PtxSpace::shared) {
+      return {Window::shared, shared(*variable)};
     }
     const auto found = variables_.find(operand.name);
     if (found == variables_.end()) throw UnknownForm();
@@ -355,7 +356,7 @@ void KernelDecoder::decode_call(Frame& frame, const PtxInstruction& instruction,
     program_.ops.push_back(op);
     return;
   }
-  const PtxFunction* const callee = module_.function(name);
+  const PtxFunction* const callee = find_named(module_.functions, name);
   if (callee == nullptr || !callee->has_body || depth >= kMaxCallDepth) throw UnknownForm();
   std::vector<Place> bound;
   if (at + 1 < operands.size()) {

@@ -13,8 +13,6 @@
 
 namespace assay::emulator {
 
-struct FragmentProduct;
-
 /// Thrown where a form is not known: the instruction becomes one that reports itself.
 struct UnknownForm {};
 
@@ -90,18 +88,15 @@ class Form {
   const Frame& frame_;
 };
 
-void decode_arithmetic(Form& form);  // add ... prmt, fma ... tanh
+void decode_arithmetic(Form& form);  // what no rule fits: add ... bfi, fma ... tanh
 void decode_float(Form& form);
+std::vector<Rule> integer_rules();
 std::vector<Rule> comparison_rules();
 std::vector<Rule> move_rules();
 std::vector<Rule> memory_rules();
 std::vector<Rule> barrier_rules();
 std::vector<Rule> copy_rules();
 std::vector<Rule> tensor_rules();
-
-/// Of mma and wgmma: sets op.type, from, mode and bytes to what product_of() needs.
-void decode_product(Form& form);
-FragmentProduct product_of(const Op& op);
 
 inline void do_nothing(Warp&, const Op&, std::uint32_t) {}
 

@@ -1,6 +1,6 @@
 // libcuda for a GPU that is not there: the functions of the driver API that cuda/driver.h names,
-// under their own names, on emulator/gpu.h. The program exports none of these functions, so that
-// an installed libcuda, and the libraries that need it, call their own.
+// under their own names, on emulator/gpu.h; tensor_map.cpp has one more. The program exports none
+// of these functions, so that an installed libcuda, and the libraries that need it, call their own.
 #include <cuda.h>
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "emulator/gpu.h"
-#include "emulator/tensor_map.h"
 
 using assay::emulator::Gpu;
 using assay::emulator::LoadedKernel;
@@ -209,17 +208,6 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
   const CUlaunchConfig config{grid_x,  grid_y,       grid_z, block_x, block_y,
                               block_z, shared_bytes, stream, nullptr, 0};
   return cuLaunchKernelEx(&config, function, arguments, extra);
-}
-
-CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
-                                void* data, const cuuint64_t* extents, const cuuint64_t* strides,
-                                const cuuint32_t* box, const cuuint32_t* element_strides,
-                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill outside) {
-  const CUresult encoded =
-      assay::emulator::encode_tensor_map(map, type, rank, data, extents, strides, box,
-                                         element_strides, interleave, swizzle, promotion, outside);
-  return encoded == CUDA_SUCCESS ? gpu().status() : encoded;
 }
 
 // No kernel can read a texture here: the instruction is refused by its name.

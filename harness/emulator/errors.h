@@ -2,38 +2,50 @@
 
 #include <cuda.h>
 
+#include <algorithm>
+#include <iterator>
+
 namespace assay::emulator {
 
-/// What the emulator finds of a kernel and CUDA has no error for. Like CUDA's own errors of a
-/// running kernel, such an error is what every later call returns.
-struct OwnError {
-  CUresult code;
-  const char* name;  // as cuGetErrorName has it
-  const char* kind;  // of an outcome
+enum class FindingKind {
+  unsupported,    // an instruction or form that the emulator does not know
+  out_of_bounds,  // an access outside of all memory, or against its access rights
+  misaligned,
+  uninitialised,  // shared memory that nobody wrote
+  race,
+  deadlock,
+  limit,   // more instructions than allowed: perhaps an endless loop
+  trap,    // trap, or a failed assertion
+  misuse,  // what PTX leaves undefined: a barrier of another count, a copy of an odd size
 };
 
-inline constexpr CUresult kErrorRace = static_cast<CUresult>(1001);
-inline constexpr CUresult kErrorDeadlock = static_cast<CUresult>(1002);
-inline constexpr CUresult kErrorUninitialised = static_cast<CUresult>(1003);
-inline constexpr CUresult kErrorUnsupported = static_cast<CUresult>(1004);
-inline constexpr CUresult kErrorLimit = static_cast<CUresult>(1005);
-inline constexpr CUresult kErrorMisuse = static_cast<CUresult>(1006);
-
-inline constexpr OwnError kOwnErrors[] = {
-    {kErrorRace, "EMULATOR_RACE", "race"},
-    {kErrorDeadlock, "EMULATOR_DEADLOCK", "deadlock"},
-    {kErrorUninitialised, "EMULATOR_UNINITIALISED", "uninitialised"},
-    {kErrorUnsupported, "EMULATOR_UNSUPPORTED", "unsupported"},
-    {kErrorLimit, "EMULATOR_LIMIT", "limit"},
-    {kErrorMisuse, "EMULATOR_MISUSE", "misuse"},
+/// What the emulator finds of a kernel, and the error that every later call returns.
+struct KindOfFinding {
+  const char* text;  // also the kind of an outcome, where the error is none of CUDA's
+  CUresult error;
+  const char* error_name;  // as cuGetErrorName has it; null: CUDA's
 };
+
+/// By FindingKind.
+inline constexpr KindOfFinding kFindings[] = {
+    {"unsupported", static_cast<CUresult>(1004), "EMULATOR_UNSUPPORTED"},
+    {"out of bounds", CUDA_ERROR_ILLEGAL_ADDRESS, nullptr},
+    {"misaligned", CUDA_ERROR_MISALIGNED_ADDRESS, nullptr},
+    {"uninitialised", static_cast<CUresult>(1003), "EMULATOR_UNINITIALISED"},
+    {"race", static_cast<CUresult>(1001), "EMULATOR_RACE"},
+    {"deadlock", static_cast<CUresult>(1002), "EMULATOR_DEADLOCK"},
+    {"limit", static_cast<CUresult>(1005), "EMULATOR_LIMIT"},
+    {"trap", CUDA_ERROR_LAUNCH_FAILED, nullptr},
+    {"misuse", static_cast<CUresult>(1006), "EMULATOR_MISUSE"},
+};
+inline const KindOfFinding& facts_of(FindingKind kind) {
+  return kFindings[static_cast<std::size_t>(kind)];
+}
 
 /// Null for an error of CUDA's.
-inline const OwnError* find_own_error(CUresult code) {
-  for (const OwnError& error : kOwnErrors) {
-    if (error.code == code) return &error;
-  }
-  return nullptr;
+inline const KindOfFinding* find_own_error(CUresult code) {
+  const auto* const found = std::ranges::find(kFindings, code, &KindOfFinding::error);
+  return found == std::end(kFindings) || found->error_name == nullptr ? nullptr : found;
 }
 
 }  // namespace assay::emulator

@@ -160,6 +160,7 @@ bool Form::follow(const Rule& rule) {
     return true;
   }
   op.type = types.empty() ? PtxType::none : types.front();
+  op.from_type = types.empty() ? PtxType::none : types.back();
   op.window = window();
   if (const auto* const waiter = std::get_if<Waiter>(&rule.what)) {
     op.wait = *waiter;
@@ -175,8 +176,8 @@ bool Form::follow(const Rule& rule) {
 void Form::decode() {
   static const std::multimap<std::string_view, Rule> kRules = [] {
     std::multimap<std::string_view, Rule> by_name;
-    for (const auto rules :
-         {comparison_rules, move_rules, copy_rules, memory_rules, barrier_rules, tensor_rules}) {
+    for (const auto rules : {integer_rules, comparison_rules, move_rules, copy_rules, memory_rules,
+                             barrier_rules, tensor_rules}) {
       for (const Rule& rule : rules()) {
         for (const auto name : split(split(rule.parts, ' ').front(), '|')) {
           by_name.emplace(name, rule);
@@ -186,9 +187,9 @@ void Form::decode() {
     return by_name;
   }();
   const auto [begin, end] = kRules.equal_range(parts[0]);
-  if (begin == end) return decode_arithmetic(*this);
   if (std::none_of(begin, end, [&](const auto& rule) { return follow(rule.second); })) {
-    throw UnknownForm();
+    op.mode = 0;
+    decode_arithmetic(*this);
   }
 }
 

@@ -16,19 +16,6 @@ constexpr unsigned kGridRows = 65535;
 constexpr int kSmBlocks = 32, kSmRegisters = 65536, kRegistersPerWarp = 256;
 constexpr std::size_t kSmSharedBytes = 228 << 10, kReservedBytes = 1024;  // the latter of a block
 
-CUresult error_of(FindingKind kind) {
-  constexpr CUresult kErrors[] = {kErrorUnsupported,
-                                  CUDA_ERROR_ILLEGAL_ADDRESS,
-                                  CUDA_ERROR_MISALIGNED_ADDRESS,
-                                  kErrorUninitialised,
-                                  kErrorRace,
-                                  kErrorDeadlock,
-                                  kErrorLimit,
-                                  CUDA_ERROR_LAUNCH_FAILED,
-                                  kErrorMisuse};
-  return kErrors[static_cast<std::size_t>(kind)];
-}
-
 /// The bytes of an ELF file, which does not say how many there are.
 std::size_t elf_bytes(const char* file) {
   Elf64_Ehdr header;
@@ -48,7 +35,7 @@ std::size_t elf_bytes(const char* file) {
 }  // namespace
 
 const char* name_of(CUresult error) {
-  if (const OwnError* const own = find_own_error(error)) return own->name;
+  if (const KindOfFinding* const own = find_own_error(error)) return own->error_name;
 #define ASSAY_NAME(name) \
   { name, #name }
   static const std::map<CUresult, const char*> kNames{
@@ -117,7 +104,7 @@ CUresult Gpu::load(const void* image, LoadedModule** module) {
     modules_[*module] = std::move(loaded);
     return CUDA_SUCCESS;
   } catch (const UsageError& error) {
-    fail(kErrorUnsupported, error.what());
+    fail(facts_of(FindingKind::unsupported).error, error.what());
     return status_;
   }
 }
@@ -213,9 +200,9 @@ void Gpu::run(const LoadedKernel& kernel, const LaunchShape& shape,
     if (const std::size_t more = outcome.findings.size() - 1; more > 0) {
       text += fmt::format("; and {} more like it or others", more);
     }
-    fail(error_of(first.kind), std::move(text));
+    fail(facts_of(first.kind).error, std::move(text));
   } catch (const UsageError& error) {
-    fail(kErrorUnsupported, error.what());
+    fail(facts_of(FindingKind::unsupported).error, error.what());
   }
 }
 

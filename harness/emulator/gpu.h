@@ -11,7 +11,6 @@
 
 #include "base/device_info.h"
 #include "base/kernel_limits.h"
-#include "emulator/errors.h"
 #include "emulator/machine.h"
 #include "emulator/memory.h"
 

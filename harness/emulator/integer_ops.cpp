@@ -16,18 +16,16 @@ using U64 = std::uint64_t;
 template <class T>
 using Unsigned = std::make_unsigned_t<T>;
 
+__extension__ using S128 = __int128;
+__extension__ using U128 = unsigned __int128;
+/// Twice as wide.
 template <class T>
-struct WideOf {
-  __extension__ using Signed128 = __int128;
-  __extension__ using Unsigned128 = unsigned __int128;
-  using type = std::conditional_t<
-      sizeof(T) == 8, std::conditional_t<std::is_signed_v<T>, Signed128, Unsigned128>,
-      std::conditional_t<sizeof(T) == 4,
-                         std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
-                         std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>>;
-};
-template <class T>
-using Wide = typename WideOf<T>::type;
+using Wide = std::tuple_element_t<
+    (sizeof(T) == 8   ? 4
+     : sizeof(T) == 4 ? 2
+                      : 0) +
+        (std::is_signed_v<T> ? 1 : 0),
+    std::tuple<std::uint32_t, std::int32_t, std::uint64_t, std::int64_t, U128, S128>>;
 
 template <class T>
 constexpr U kBits = 8 * sizeof(T);
@@ -144,9 +142,7 @@ T with_field(T a, T b, U begin, U length) {
   return static_cast<T>((extended(b) & ~field) | (extended(a) << begin & field));
 }
 
-constexpr std::string_view kPermutations[] = {"", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16"};
-
-/// prmt; op.mode is an index of kPermutations.
+/// prmt; op.mode: 0, or from 1 on f4e, b4e, rc8, ecl, ecr, rc16.
 void permute(Warp& warp, const Op& op, int lane) {
   const U *const a = warp.in(op.a), *const b = warp.in(op.b), *const c = warp.in(op.c);
   const U64 bytes = U64{b[lane]} << 32 | a[lane];
@@ -291,17 +287,6 @@ const IntegerForm* find_integer_form(const std::string& name) {
   return found == kForms.end() ? nullptr : &found->second;
 }
 
-void decode_predicate_logic(Form& form) {
-  static const std::map<std::string_view, U> kTables{
-      {"and", 8}, {"or", 14}, {"xor", 6}, {"not", 3}};
-  const auto table = kTables.find(form.parts[0]);
-  if (table == kTables.end()) throw UnknownForm();
-  Op& op = form.op;
-  op.mode = table->second;
-  form.take(form.num_operands() > 2 ? "ppp" : "pp", PtxType::pred);
-  op.run = predicate_logic;
-}
-
 void decode_carry(Form& form) {
   Op& op = form.op;
   form.allow({"cc", "lo", "hi"});
@@ -314,47 +299,34 @@ void decode_carry(Form& form) {
   op.run = bits_of(form.type()) == 64 ? each<add_with_carry<U64>> : each<add_with_carry<U>>;
 }
 
-/// Of three words of 32 bits.
-void decode_words(Form& form) {
-  Op& op = form.op;
-  form.take("uuuu", PtxType::b32);
-  if (form.parts[0] == "lop3") {
-    op.mode = form.number(4);
-    op.run = lop3;
-  } else if (form.parts[0] == "prmt") {
-    const std::string_view how = form.parts.size() > 2 ? form.parts[2] : "";
-    op.mode = static_cast<U>(std::ranges::find(kPermutations, how) - kPermutations);
-    if (op.mode == std::size(kPermutations)) throw UnknownForm();
-    op.run = each<permute>;
-  } else {
-    if (form.types.size() != 2) throw UnknownForm();
-    op.type = form.types[0];
-    op.from_type = form.types[1];
-    op.mode = form.parts[0] == "dp4a" ? 4 : form.has("hi") ? 2 | 2 << 4 : 2;
-    op.run = each<dot>;
-  }
-}
-
 }  // namespace
 
+std::vector<Rule> integer_rules() {
+  return {{"and pred", "ppp", predicate_logic, 8},
+          {"or pred", "ppp", predicate_logic, 14},
+          {"xor pred", "ppp", predicate_logic, 6},
+          {"not pred", "pp", predicate_logic, 3},
+          {"lop3", "uuuu#", lop3},
+          {"prmt f4e|b4e|rc8|ecl|ecr|rc16", "uuuu", each<permute>, 1},
+          {"prmt", "uuuu", each<permute>},
+          {"dp4a", "uuuu", each<dot>, 4},
+          {"dp2a lo", "uuuu", each<dot>, 2},
+          {"dp2a hi", "uuuu", each<dot>, 2 | 2 << 4},
+          {"addc|subc|madc *", "", decode_carry},
+          {"add|sub|mad cc *", "", decode_carry}};
+}
+
 void decode_arithmetic(Form& form) {
-  const PtxType type = form.type();
-  const std::string_view base = form.parts[0];
-  if (is_float(type)) return decode_float(form);
-  if (type == PtxType::pred) return decode_predicate_logic(form);
-  if (base == "lop3" || base == "prmt" || base.starts_with("dp")) return decode_words(form);
-  if (form.has("cc") || base == "addc" || base == "subc" || base == "madc") {
-    return decode_carry(form);
-  }
-  std::string name(base);
+  if (is_float(form.type())) return decode_float(form);
+  std::string name(form.parts[0]);
   for (auto part = form.parts.begin() + 1; part != form.parts.end(); ++part) {
     if (ptx_type(*part) == PtxType::none) name += "." + std::string(*part);
   }
   const IntegerForm* found = find_integer_form(name);
   if (found == nullptr) found = find_integer_form(form.text.opcode);
   if (found == nullptr) throw UnknownForm();
-  form.take(found->operands, type);
-  form.op.run = found->handler(type);
+  form.take(found->operands, form.type());
+  form.op.run = found->handler(form.type());
 }
 
 }  // namespace assay::emulator

@@ -98,19 +98,12 @@ void work(LaunchState& launch, Queue& queue) {
 
 }  // namespace
 
-std::string_view to_text(FindingKind kind) {
-  constexpr std::string_view kTexts[] = {"unsupported",   "out of bounds", "misaligned",
-                                         "uninitialised", "race",          "deadlock",
-                                         "limit",         "trap",          "misuse"};
-  return kTexts[static_cast<std::size_t>(kind)];
-}
-
 std::string LaunchFinding::description() const {
   std::string where = "kernel " + kernel;
   if (!file.empty()) where += fmt::format(", {}:{}", file, line);
   where += fmt::format(", block ({},{},{}), thread ({},{},{})", block[0], block[1], block[2],
                        thread[0], thread[1], thread[2]);
-  return fmt::format("{}: {}: {}{}", where, to_text(kind), text,
+  return fmt::format("{}: {}: {}{}", where, facts_of(kind).text, text,
                      instruction.empty() ? "" : ", by " + instruction);
 }
 
@@ -157,15 +150,12 @@ Module load(std::string_view ptx) {
     // The judge takes less than 256 bytes between two variables for padding, and reads it.
     const std::size_t bytes = variable.size_bytes + 512;
     const std::size_t align = std::max<std::size_t>(variable.align, 256);
-    auto* const at =
-        static_cast<std::byte*>(std::aligned_alloc(align, (bytes + align - 1) / align * align));
-    if (at == nullptr) {
-      throw Error(fmt::format("no memory for {} bytes of {}", bytes, variable.name));
-    }
-    std::memset(at, 0, bytes);
-    std::ranges::copy(variable.initial, at);
-    place->second.bytes.reset(at);
-    place->second.size_bytes = variable.size_bytes;
+    std::vector<std::byte> storage(bytes + align);
+    void* at = storage.data();
+    std::size_t room_bytes = storage.size();
+    std::align(align, bytes, at, room_bytes);
+    std::ranges::copy(variable.initial, static_cast<std::byte*>(at));
+    place->second = {std::move(storage), static_cast<std::byte*>(at), variable.size_bytes};
   }
   for (const PtxVariable& variable : module.text.variables) {
     for (const PtxVariable::Address& address : variable.addresses) {
@@ -178,7 +168,7 @@ Module load(std::string_view ptx) {
       if (address.at + 8 > variable.size_bytes) {
         refuse("PTX: an address in fewer than 8 bytes");
       }
-      std::memcpy(place->second.bytes.get() + address.at, &value, 8);
+      std::memcpy(place->second.bytes + address.at, &value, 8);
     }
   }
   for (const PtxFunction& function : module.text.functions) {

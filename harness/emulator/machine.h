@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "emulator/errors.h"
 #include "emulator/memory.h"
 #include "emulator/program.h"
 
@@ -35,19 +36,6 @@ struct Module {
 /// "emulator/unsupported: ..." where a whole function cannot be run. An instruction that is not
 /// known is no error before it is reached.
 Module load(std::string_view ptx);
-
-enum class FindingKind {
-  unsupported,    // an instruction or form that the emulator does not know
-  out_of_bounds,  // an access outside of all memory, or against its access rights
-  misaligned,
-  uninitialised,  // shared memory that nobody wrote
-  race,
-  deadlock,
-  limit,   // more instructions than allowed: perhaps an endless loop
-  trap,    // trap, or a failed assertion
-  misuse,  // what PTX leaves undefined: a barrier of another count, a copy of an odd size
-};
-std::string_view to_text(FindingKind kind);
 
 /// Something wrong in a launch.
 struct LaunchFinding {

@@ -93,22 +93,27 @@ class LeftLocal {
   std::vector<std::byte> take(std::uint64_t block, std::size_t num_threads,
                               std::size_t thread_bytes) {
     const std::lock_guard lock(mutex_);
-    Threads threads(num_threads, thread_bytes);
-    if (const auto left = left_.find(block); left != left_.end()) threads.copy(left->second);
-    return std::move(threads.bytes);
+    std::vector<std::byte> bytes(num_threads * thread_bytes, std::byte{0xff});
+    const std::vector<std::vector<std::byte>>& left = left_[block];
+    for (std::size_t i = 0; i < std::min(num_threads, left.size()); ++i) {
+      std::copy_n(left[i].begin(), std::min(thread_bytes, left[i].size()),
+                  bytes.begin() + i * thread_bytes);
+    }
+    return bytes;
   }
   /// What lies behind `thread_bytes` of each thread stays what it was.
-  void leave(std::uint64_t block, std::size_t thread_bytes, std::vector<std::byte> bytes) {
+  void leave(std::uint64_t block, std::size_t thread_bytes, const std::vector<std::byte>& bytes) {
     const std::lock_guard lock(mutex_);
-    if (bytes.empty()) return;
-    Threads now(bytes.size() / thread_bytes, thread_bytes), &left = left_[block];
-    now.bytes = std::move(bytes);
-    Threads all(std::max(left.count, now.count), std::max(left.each_bytes, thread_bytes));
-    if (num_bytes_ + all.bytes.size() - left.bytes.size() > kMostBytes) return;
-    num_bytes_ += all.bytes.size() - left.bytes.size();
-    all.copy(left);
-    all.copy(now);
-    left = std::move(all);
+    std::vector<std::vector<std::byte>>& left = left_[block];
+    for (std::size_t i = 0; i * thread_bytes < bytes.size(); ++i) {
+      if (left.size() <= i) left.emplace_back();
+      if (left[i].size() < thread_bytes) {
+        num_bytes_ += thread_bytes - left[i].size();
+        if (num_bytes_ > kMostBytes) return;
+        left[i].resize(thread_bytes);
+      }
+      std::copy_n(bytes.begin() + i * thread_bytes, thread_bytes, left[i].begin());
+    }
   }
   void clear() {
     const std::lock_guard lock(mutex_);
@@ -119,25 +124,8 @@ class LeftLocal {
  private:
   static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 
-  struct Threads {
-    std::size_t count = 0, each_bytes = 0;
-    std::vector<std::byte> bytes = {};
-
-    Threads() = default;
-    Threads(std::size_t num_threads, std::size_t thread_bytes)
-        : count(num_threads),
-          each_bytes(thread_bytes),
-          bytes(count * each_bytes, std::byte{0xff}) {}
-    void copy(const Threads& from) {
-      for (std::size_t i = 0; i < std::min(count, from.count); ++i) {
-        std::copy_n(from.bytes.begin() + i * from.each_bytes, std::min(each_bytes, from.each_bytes),
-                    bytes.begin() + i * each_bytes);
-      }
-    }
-  };
-
   std::mutex mutex_;
-  std::map<std::uint64_t, Threads> left_;
+  std::map<std::uint64_t, std::vector<std::vector<std::byte>>> left_;  // of each thread of a block
   std::size_t num_bytes_ = 0;
 };
 

@@ -76,65 +76,16 @@ std::byte* resolve_global(Warp& warp, int lane, std::uint64_t address, std::uint
                        memory.describe(address));
 }
 
-}  // namespace
-
-std::byte* resolve(Warp& warp, Window window, int lane, std::uint64_t address, std::uint32_t bytes,
-                   Access access, std::uint32_t align) {
-  if ((address & (align - 1)) != 0) {
-    warp.report(FindingKind::misaligned,
-                fmt::format("{} {} bytes at {:#x}, which is no multiple of {}", word(access), bytes,
-                            address, align),
-                lane);
-    return nullptr;
-  }
-  if (window == Window::generic) {
-    const std::uint64_t high = address & ~std::uint64_t{0xffff'ffff}, top = high >> 56 << 56;
-    if (high == kSharedWindow) {
-      window = Window::cluster;
-    } else if (high == kLocalWindow) {
-      window = Window::local;
-    } else if (high == kParamWindow) {
-      window = Window::param;
-    } else if (top == kSharedWindow || top == kLocalWindow || top == kParamWindow) {
-      return refuse_access(warp, lane, "{} {} bytes at {:#x}, where no memory is", word(access),
-                           bytes, address);
-    }
-    if (window != Window::generic) address -= high;
-  }
-  if (window == Window::shared || window == Window::cluster) {
-    return resolve_shared(warp, lane, static_cast<std::uint32_t>(address), bytes, access,
-                          window == Window::shared);
-  }
-  if (window != Window::local && window != Window::param) {
-    return resolve_global(warp, lane, address, bytes, access);
-  }
-  const LaunchState& launch = warp.block->cluster->launch;
-  const bool is_local = window == Window::local;
-  const std::size_t size = is_local ? launch.program.local_bytes : launch.parameters.size();
-  if ((is_local || access == Access::read) && address < size && bytes <= size - address) {
-    return is_local ? warp.local + static_cast<std::size_t>(lane) * size + address
-                    : const_cast<std::byte*>(launch.parameters.data()) + address;
-  }
-  return refuse_access(warp, lane, "{} {} bytes at byte {} of {} {} bytes", word(access), bytes,
-                       address, is_local ? "local memory, which has" : "the parameters, which have",
-                       size);
-}
-
+/// A strong access or an atomic: it may order what warps of a cluster do.
 void order_strong(Warp& warp, std::uint64_t address, bool releases, bool acquires) {
   std::map<std::uint64_t, SyncPoint>& points = warp.block->cluster->points;
   const auto point = points.find(address);
   if (acquires && point != points.end()) acquire(warp, point->second);
   if (acquires || (!releases && warp.fenced == nullptr)) return;
   SyncPoint& to = points[address];
-  if (releases) {
-    release(warp, to);
-  } else {
-    to.arriving.join(*warp.fenced);
-  }
+  release(warp, to, !releases);
   complete_phase(to);
 }
-
-namespace {
 
 /// op.list: a slot for each element; op.target: the bits above a
 /// signed element.
@@ -273,7 +224,69 @@ void update_lane(Warp& warp, const Op& op, int lane) {
   }
 }
 
+void decode_atomic(Form& form) {
+  Op& op = form.op;
+  const AtomicOperation operation = operation_of(form);
+  op.type = form.type();
+  if (form.has("async") || !has_operation(op.type, operation)) throw UnknownForm();
+  op.mode = static_cast<std::uint32_t>(operation);
+  op.bytes = bytes_of(op.type);
+  const PtxType bits = op.bytes == 8 ? PtxType::b64 : PtxType::b32;
+  const PtxType read = is_float(op.type) && op.bytes >= 4 ? op.type : bits;
+  const bool returns = form.parts[0] == "atom";
+  std::size_t at = 0;
+  if (returns) op.more = form.out_each(at++, bits);
+  op.at = form.address(form.operand(at++));
+  op.list = form.in_each(at++, read);
+  if (returns && op.more.size() != op.list.size()) throw UnknownForm();
+  if (operation == AtomicOperation::cas) op.c = form.in(at, bits);
+  op.releases = form.has("release") || form.has("acq_rel");
+  op.run = each<update_lane>;
+}
+
 }  // namespace
+
+std::byte* resolve(Warp& warp, Window window, int lane, std::uint64_t address, std::uint32_t bytes,
+                   Access access, std::uint32_t align) {
+  if ((address & (align - 1)) != 0) {
+    warp.report(FindingKind::misaligned,
+                fmt::format("{} {} bytes at {:#x}, which is no multiple of {}", word(access), bytes,
+                            address, align),
+                lane);
+    return nullptr;
+  }
+  if (window == Window::generic) {
+    const std::uint64_t high = address & ~std::uint64_t{0xffff'ffff}, top = high >> 56 << 56;
+    if (high == kSharedWindow) {
+      window = Window::cluster;
+    } else if (high == kLocalWindow) {
+      window = Window::local;
+    } else if (high == kParamWindow) {
+      window = Window::param;
+    } else if (top == kSharedWindow || top == kLocalWindow || top == kParamWindow) {
+      return refuse_access(warp, lane, "{} {} bytes at {:#x}, where no memory is", word(access),
+                           bytes, address);
+    }
+    if (window != Window::generic) address -= high;
+  }
+  if (window == Window::shared || window == Window::cluster) {
+    return resolve_shared(warp, lane, static_cast<std::uint32_t>(address), bytes, access,
+                          window == Window::shared);
+  }
+  if (window != Window::local && window != Window::param) {
+    return resolve_global(warp, lane, address, bytes, access);
+  }
+  const LaunchState& launch = warp.block->cluster->launch;
+  const bool is_local = window == Window::local;
+  const std::size_t size = is_local ? launch.program.local_bytes : launch.parameters.size();
+  if ((is_local || access == Access::read) && address < size && bytes <= size - address) {
+    return is_local ? warp.local + static_cast<std::size_t>(lane) * size + address
+                    : const_cast<std::byte*>(launch.parameters.data()) + address;
+  }
+  return refuse_access(warp, lane, "{} {} bytes at byte {} of {} {} bytes", word(access), bytes,
+                       address, is_local ? "local memory, which has" : "the parameters, which have",
+                       size);
+}
 
 std::uint64_t updated(AtomicOperation operation, PtxType type, std::uint64_t old, std::uint64_t b,
                       std::uint64_t c) {
@@ -321,30 +334,6 @@ bool reduce_elements(AtomicOperation operation, PtxType type, std::byte* destina
   }
   return true;
 }
-
-namespace {
-
-void decode_atomic(Form& form) {
-  Op& op = form.op;
-  const AtomicOperation operation = operation_of(form);
-  op.type = form.type();
-  if (form.has("async") || !has_operation(op.type, operation)) throw UnknownForm();
-  op.mode = static_cast<std::uint32_t>(operation);
-  op.bytes = bytes_of(op.type);
-  const PtxType bits = op.bytes == 8 ? PtxType::b64 : PtxType::b32;
-  const PtxType read = is_float(op.type) && op.bytes >= 4 ? op.type : bits;
-  const bool returns = form.parts[0] == "atom";
-  std::size_t at = 0;
-  if (returns) op.more = form.out_each(at++, bits);
-  op.at = form.address(form.operand(at++));
-  op.list = form.in_each(at++, read);
-  if (returns && op.more.size() != op.list.size()) throw UnknownForm();
-  if (operation == AtomicOperation::cas) op.c = form.in(at, bits);
-  op.releases = form.has("release") || form.has("acq_rel");
-  op.run = each<update_lane>;
-}
-
-}  // namespace
 
 std::vector<Rule> memory_rules() {
   return {{"ld|ldu|st *", "", decode_load_store}, {"atom|red *", "", decode_atomic}};

@@ -59,17 +59,14 @@ std::uint64_t base_of(Window window) {
 
 void is_in_window(Warp& warp, const Op& op, std::uint32_t lanes) {
   const auto* const a = lanes_in<std::uint64_t>(warp, op.a);
-  std::uint32_t result = 0;
   const std::uint64_t all = kSharedWindow | kLocalWindow | kParamWindow;
-  for (int i = 0; i < 32; ++i) {
-    bool holds = (a[i] & all) == base_of(op.window);
+  const auto holds = [&](int i) {
     // A block's own shared memory only.
-    if (op.window == Window::shared) {
-      holds = holds && static_cast<std::uint32_t>(a[i]) >> kRankShift == warp.block->rank;
-    }
-    result |= static_cast<std::uint32_t>(holds) << i;
-  }
-  warp.set_predicate(op.out, lanes, result);
+    const bool is_own = op.window != Window::shared ||
+                        static_cast<std::uint32_t>(a[i]) >> kRankShift == warp.block->rank;
+    return is_own && (a[i] & all) == base_of(op.window);
+  };
+  warp.set_predicate(op.out, lanes, lanes_where(holds));
 }
 
 /// mapa: the same place in the shared memory of another block of the cluster.
@@ -177,18 +174,12 @@ template <class T>
 void match(Warp& warp, const Op& op, std::uint32_t lanes) {
   const auto* const a = lanes_in<T>(warp, op.a);
   std::array<std::uint32_t, 32> alike{};
-  bool all_alike = true;
   for (const int lane : Lanes(lanes)) {
-    std::uint32_t& result = alike[lane];
-    for (const int other : Lanes(lanes)) {
-      if (a[other] == a[lane]) result |= 1u << other;
-    }
-    all_alike = all_alike && result == lanes;
+    alike[lane] = lanes & lanes_where([&](int other) { return a[other] == a[lane]; });
   }
-  const bool is_all = op.mode == 1;
+  const bool is_all = op.mode == 1, all_alike = alike[std::countr_zero(lanes)] == lanes;
   for (const int lane : Lanes(lanes)) {
-    const std::uint32_t any = alike[lane];
-    warp.at(op.out)[lane] = !is_all ? any : all_alike ? lanes : 0;
+    warp.at(op.out)[lane] = !is_all ? alike[lane] : all_alike ? lanes : 0;
   }
   if (is_all && op.target >= 0) warp.set_predicate(op.target, lanes, all_alike ? ~0u : 0);
 }

@@ -79,9 +79,6 @@ inline std::byte* resolve(Warp& warp, const Address& at, int lane, std::uint32_t
   return resolve(warp, at.window, lane, address_of(warp, at, lane), bytes, access, bytes);
 }
 
-/// A strong access or an atomic: it may order what warps of a cluster do.
-void order_strong(Warp& warp, std::uint64_t address, bool releases, bool acquires);
-
 /// An offset in shared memory, of the block of a rank.
 inline std::uint32_t in_block(std::uint64_t address, std::uint32_t rank) {
   return (static_cast<std::uint32_t>(address) & kOffsetMask) | rank << kRankShift;
@@ -91,26 +88,8 @@ inline std::uint32_t own_address(const Warp& warp, std::uint64_t address) {
   return in_block(address, warp.block->rank);
 }
 
-/// The address in the cluster's window of an operand that is shared::cta or shared::cluster.
-inline std::uint32_t cluster_address(const Warp& warp, const Op& op, int lane) {
-  const std::uint64_t address = address_of(warp, op.at, lane);
-  return op.at.window == Window::shared ? own_address(warp, address)
-                                        : static_cast<std::uint32_t>(address);
-}
-
 /// What atom, red and cp.reduce do to a place.
-enum class AtomicOperation : std::uint32_t {
-  add,
-  min,
-  max,
-  inc,
-  dec,
-  bit_and,
-  bit_or,
-  bit_xor,
-  exch,
-  cas,
-};
+enum class AtomicOperation { add, min, max, inc, dec, bit_and, bit_or, bit_xor, exch, cas };
 
 /// PTX's word; nothing for another word.
 std::optional<AtomicOperation> parse_atomic(std::string_view word);
@@ -141,43 +120,31 @@ struct Mbarrier {
 
   bool is_valid() const { return is_initialised != 0 && count != 0 && pending <= count; }
   /// Bytes are announced, or (negative) have come.
-  void expect(std::int64_t bytes) {
+  void expect(SyncPoint& point, std::int64_t bytes) {
     pending_bytes = (pending_bytes + bytes) & 0x3fffff;
-    check_phase();
+    check_phase(point);
   }
-  /// False: nobody was pending.
-  bool arrive(std::uint32_t times) {
-    if (times > pending) return false;
+  /// So many of a warp's lane arrive; a finding where fewer are pending.
+  void arrive(Warp& warp, int lane, SyncPoint& point, std::uint32_t times) {
+    if (times > pending) {
+      return warp.misuse(lane, "arrives at an mbarrier that expects nobody more");
+    }
     pending = (pending - times) & 0xfffff;
-    check_phase();
-    return true;
+    check_phase(point);
   }
 
  private:
-  void check_phase() {
+  void check_phase(SyncPoint& point) {
     if (pending != 0 || pending_bytes != 0) return;
     parity = parity == 0;
     pending = count;
+    complete_phase(point);
   }
 };
-
-/// An actor begins something that completes at once, or later.
-void begin_work(Warp& warp, const Actor& actor, std::function<void()> complete);
-
-/// Completes what an actor has begun, up to a number.
-void complete_work(Warp& warp, std::uint32_t actor, std::uint32_t number);
-
-/// Copies of the warp that it waits for by groups: cp.async (0) or bulk stores (1).
-Actor own_actor(Warp& warp, std::size_t which);
-/// Copies that signal an mbarrier.
-Actor signal_actor(Warp& warp, std::uint32_t mbarrier);
 
 /// The mbarrier at an address; null after a finding: there is none.
 Mbarrier* mbarrier_at(Warp& warp, Window window, int lane, std::uint64_t address,
                       std::string_view verb = "uses");
-
-/// An mbarrier at an address of the cluster's window gets bytes from an actor.
-void signal_mbarrier(Warp& warp, int lane, std::uint32_t address, std::int32_t bytes);
 
 /// Work goes on for a warp that does something else by now: findings name where it began.
 class AsBegun {
@@ -196,27 +163,5 @@ class AsBegun {
   const Op* op_;
   const Actor* actor_;
 };
-
-template <int kWhich>
-void commit_copies(Warp& warp, const Op&, std::uint32_t) {
-  warp.copy_groups[kWhich].push_back(warp.num_copies[kWhich]);
-}
-
-constexpr std::uint32_t kUncommitted = ~0u;
-
-/// All but the last op.mode groups complete, or also what is not committed. Groups are counted by
-/// warp: lanes that commit apart complete more than they asked for.
-template <int kWhich>
-void wait_for_copies(Warp& warp, const Op& op, std::uint32_t) {
-  const std::uint32_t actor = kWhich == 0 ? copies_of(warp) : bulk_stores_of(warp);
-  const std::vector<std::uint32_t>& groups = warp.copy_groups[kWhich];
-  std::uint32_t last = warp.num_copies[kWhich];
-  if (op.mode != kUncommitted) {
-    if (groups.size() <= op.mode) return;
-    last = groups[groups.size() - 1 - op.mode];
-  }
-  complete_work(warp, actor, last);
-  order_work(warp, actor, last);
-}
 
 }  // namespace assay::emulator

@@ -104,14 +104,11 @@ inline constexpr std::uint64_t kParamWindow = std::uint64_t{1} << 58;
 
 /// A variable in global or constant memory, with its bytes.
 struct ModuleVariable {
-  struct Free {
-    void operator()(std::byte* memory) const { std::free(memory); }
-  };
-
-  std::unique_ptr<std::byte, Free> bytes;
+  std::vector<std::byte> storage;
+  std::byte* bytes = nullptr;  // in `storage`, aligned
   std::size_t size_bytes = 0;
 
-  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(bytes.get()); }
+  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(bytes); }
 };
 using ModuleVariables = std::map<std::string, ModuleVariable, std::less<>>;
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/identifier.h"
 #include "emulator/program.h"
 
 namespace assay::emulator {
@@ -33,12 +34,7 @@ std::optional<std::int64_t> unsigned_of(std::string_view text) {
   return value;
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '$' ||
-         c == '%' || c == '.';
-}
+bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '$' || c == '%' || c == '.'; }
 
 /// The tokens without comments, and a last one of kind `end`. They point into the text.
 std::vector<PtxToken> ptx_tokens(std::string_view text) {
@@ -128,31 +124,25 @@ std::int64_t PtxCursor::integer() {
 PtxOperand PtxCursor::number() {
   const bool is_negative = accept("-");
   const std::string_view text = next().text;
+  const char* const end = text.data() + text.size();
   PtxOperand operand;
-  std::uint64_t bits = 0;
+  operand.kind = Kind::real;
   if (text.size() > 2 && text[0] == '0' && std::string_view("fFdD").find(text[1]) < 4) {
-    operand.kind = Kind::real;
     operand.is_single = text[1] == 'f' || text[1] == 'F';
-    const char* const end = text.data() + text.size();
+    std::uint64_t bits = 0;
     if (std::from_chars(text.data() + 2, end, bits, 16).ptr != end) {
       fail("\"{}\" is no number", text);
     }
     if (is_negative) bits ^= operand.is_single ? 0x80000000u : std::uint64_t{1} << 63;
     operand.value = bits;
-    return operand;
-  }
-  if (const auto value = unsigned_of(text)) {
+  } else if (const auto value = unsigned_of(text)) {
     operand.kind = Kind::integer;
     operand.value = is_negative ? 0 - static_cast<std::uint64_t>(*value) : *value;
-    return operand;
+  } else {
+    double real = 0;
+    if (std::from_chars(text.data(), end, real).ptr != end) fail("\"{}\" is no number", text);
+    operand.value = std::bit_cast<std::int64_t>(is_negative ? -real : real);
   }
-  double real = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), real).ptr !=
-      text.data() + text.size()) {
-    fail("\"{}\" is no number", text);
-  }
-  operand.kind = Kind::real;
-  operand.value = std::bit_cast<std::int64_t>(is_negative ? -real : real);
   return operand;
 }
 

@@ -100,8 +100,6 @@ struct PtxModule {
   std::vector<std::string> files = {};
   std::vector<PtxVariable> variables = {};
   std::vector<PtxFunction> functions = {};
-
-  const PtxFunction* function(std::string_view name) const;
 };
 
 /// Throws UsageError "PTX:LINE: ..." where the text is no PTX.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <tuple>
 
+#include "base/find_named.h"
 #include "emulator/ptx_module.h"
 
 namespace assay::emulator {
@@ -106,13 +107,12 @@ class Reader : private PtxCursor {
       read_body(function);
     }
     // A declaration ahead of its definition.
-    for (PtxFunction& known : module_.functions) {
-      if (known.name == function.name) {
-        if (function.has_body) known = std::move(function);
-        return;
-      }
+    PtxFunction* const known = find_named(module_.functions, function.name);
+    if (known == nullptr) {
+      module_.functions.push_back(std::move(function));
+    } else if (function.has_body) {
+      *known = std::move(function);
     }
-    module_.functions.push_back(std::move(function));
   }
 
   void read_attribute(PtxFunction& function) {
@@ -357,13 +357,6 @@ class Reader : private PtxCursor {
 };
 
 }  // namespace
-
-const PtxFunction* PtxModule::function(std::string_view name) const {
-  for (const PtxFunction& candidate : functions) {
-    if (candidate.name == name) return &candidate;
-  }
-  return nullptr;
-}
 
 PtxModule read_module(std::string_view text) { return Reader(text).read(); }
 

@@ -33,6 +33,49 @@ std::string note_text(const Warp& warp, const ShadowWord::Note& note, bool is_wr
   return text;
 }
 
+// A read that races, or of what nobody wrote, is a finding once something depends on the value: is
+// computed of it, or written where lanes are because a branch depends on it.
+// Kernels that fetch the instructions of their epilogue ahead of time run it on values that they
+// drop, and so do lanes that have no row.
+
+/// Whether an instruction does something beside writing registers.
+bool has_effect(const Op& op) {
+  return op.writes.empty() || op.control == Control::wait || op.source->opcode.starts_with("atom");
+}
+
+/// Whether what lanes do between a branch and where they meet again shows elsewhere.
+bool decides_effect(const std::vector<Op>& ops, const Op& branch) {
+  const auto at = static_cast<std::int32_t>(&branch - ops.data());
+  // A loop that spins on the value orders what comes behind.
+  if (branch.control != Control::branch || branch.join < 0 || branch.target <= at) return true;
+  return std::any_of(ops.begin() + at + 1, ops.begin() + std::max(branch.join, at + 1),
+                     [](const Op& op) { return op.control != Control::branch && has_effect(op); });
+}
+
+/// Lanes that get something of the given lanes, by an instruction with which lanes exchange values.
+std::uint32_t received(const Warp& warp, const Op& op, std::uint32_t from, std::uint32_t lanes) {
+  if (!is_shuffle(op)) return ~0u;
+  std::uint32_t valid = 0;
+  const std::array<int, 32> sources = shuffle_sources(warp, op, lanes, valid);
+  return lanes_where([&](int lane) { return (from >> sources[lane] & 1) != 0; });
+}
+
+/// What either way through a branch writes is as bad as what decides the way.
+void take_bad_branch(Warp& warp, std::int32_t at, std::int32_t join, const BadValue& on) {
+  const std::vector<Op>& ops = warp.ops();
+  for (const Op& op : std::span(ops).subspan(at + 1, join - at - 1)) {
+    for (const std::int32_t slot : op.writes) {
+      BadValue& value = warp.bad_values[slot];
+      value = {value.lanes | on.lanes, on.read};
+    }
+  }
+  BadBranch& branch = warp.bad_branch;
+  if (branch.on.lanes == 0) branch = {at, join, {}};
+  branch = {std::min(branch.begin, at),
+            std::max(branch.join, join),
+            {branch.on.lanes | on.lanes, on.read}};
+}
+
 }  // namespace
 
 std::string line_text(const Op& op) {
@@ -43,14 +86,9 @@ std::string line_text(const Op& op) {
 std::size_t num_actors(const ClusterState& cluster) {
   return warps_of(cluster) * 4 + kSignalActors;
 }
-std::uint32_t copies_of(const Warp& warp) {
-  return index_of(warp) + warps_of(*warp.block->cluster);
-}
-std::uint32_t bulk_stores_of(const Warp& warp) {
-  return index_of(warp) + warps_of(*warp.block->cluster) * 2;
-}
-std::uint32_t products_of(const Warp& warp) {
-  return index_of(warp.block->warps[warp.index / 4 * 4]) + warps_of(*warp.block->cluster) * 3;
+std::uint32_t actor_of(const Warp& warp, Beside beside) {
+  const Warp& first = beside == kProducts ? warp.block->warps[warp.index / 4 * 4] : warp;
+  return index_of(first) + warps_of(*warp.block->cluster) * beside;
 }
 std::uint32_t signals_of(ClusterState& cluster, std::uint32_t mbarrier) {
   const auto next = static_cast<std::uint32_t>(cluster.signal_actors.size());
@@ -138,7 +176,11 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
   }
 }
 
-void release(Warp& warp, SyncPoint& point) {
+void release(Warp& warp, SyncPoint& point, bool is_relaxed) {
+  if (is_relaxed) {
+    if (warp.fenced != nullptr) point.arriving.join(*warp.fenced);
+    return;
+  }
   point.arriving.join(warp.order);
   order_lanes(warp);
 }
@@ -169,54 +211,6 @@ void order_work(Warp& warp, std::uint32_t actor, std::uint32_t event) {
   warp.order.generic.raise(actor, event);
   warp.order_before = nullptr;
 }
-
-namespace {
-
-// A read that races, or of what nobody wrote, is a finding once something depends on the value: is
-// computed of it, or written where lanes are because a branch depends on it.
-// Kernels that fetch the instructions of their epilogue ahead of time run it on values that they
-// drop, and so do lanes that have no row.
-
-/// Whether an instruction does something beside writing registers.
-bool has_effect(const Op& op) {
-  return op.writes.empty() || op.control == Control::wait || op.source->opcode.starts_with("atom");
-}
-
-/// Whether what lanes do between a branch and where they meet again shows elsewhere.
-bool decides_effect(const std::vector<Op>& ops, const Op& branch) {
-  const auto at = static_cast<std::int32_t>(&branch - ops.data());
-  // A loop that spins on the value orders what comes behind.
-  if (branch.control != Control::branch || branch.join < 0 || branch.target <= at) return true;
-  return std::any_of(ops.begin() + at + 1, ops.begin() + std::max(branch.join, at + 1),
-                     [](const Op& op) { return op.control != Control::branch && has_effect(op); });
-}
-
-/// Lanes that get something of the given lanes, by an instruction with which lanes exchange values.
-std::uint32_t received(const Warp& warp, const Op& op, std::uint32_t from, std::uint32_t lanes) {
-  if (!is_shuffle(op)) return ~0u;
-  std::uint32_t valid = 0, result = 0;
-  const std::array<int, 32> sources = shuffle_sources(warp, op, lanes, valid);
-  for (std::size_t i = 0; i < 32; ++i) result |= (from >> sources[i] & 1) << i;
-  return result;
-}
-
-/// What either way through a branch writes is as bad as what decides the way.
-void take_bad_branch(Warp& warp, std::int32_t at, std::int32_t join, const BadValue& on) {
-  const std::vector<Op>& ops = warp.ops();
-  for (const Op& op : std::span(ops).subspan(at + 1, join - at - 1)) {
-    for (const std::int32_t slot : op.writes) {
-      BadValue& value = warp.bad_values[slot];
-      value = {value.lanes | on.lanes, on.read};
-    }
-  }
-  BadBranch& branch = warp.bad_branch;
-  if (branch.on.lanes == 0) branch = {at, join, {}};
-  branch = {std::min(branch.begin, at),
-            std::max(branch.join, join),
-            {branch.on.lanes | on.lanes, on.read}};
-}
-
-}  // namespace
 
 void note_bad_read(Warp& warp, int lane, FindingKind kind, std::string text) {
   const auto known = std::ranges::find_if(

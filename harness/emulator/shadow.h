@@ -87,17 +87,19 @@ std::string line_text(const Op& op);
 
 /// The actors of a cluster.
 std::size_t num_actors(const ClusterState& cluster);
-std::uint32_t copies_of(const Warp& warp);  // cp.async
-std::uint32_t bulk_stores_of(const Warp& warp);
-std::uint32_t products_of(const Warp& warp);  // of its warpgroup
+/// What is an actor of its own beside the lanes of a warp: its cp.async, its bulk stores, and the
+/// products of its warpgroup.
+enum Beside : std::uint32_t { kCopies = 1, kBulkStores = 2, kProducts = 3 };
+std::uint32_t actor_of(const Warp& warp, Beside beside);
 std::uint32_t signals_of(ClusterState& cluster, std::uint32_t mbarrier);
 
 /// Notes an access to shared memory of a block, and reports a race, or bytes that nobody wrote.
 void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, std::uint32_t bytes,
                  Access access);
 
-/// A warp arrives at a sync point: what it did is ordered before those that leave it.
-void release(Warp& warp, SyncPoint& point);
+/// A warp arrives at a sync point: what it did, or (relaxed) did ahead of its last fence, is
+/// ordered before those that leave it.
+void release(Warp& warp, SyncPoint& point, bool is_relaxed = false);
 /// All that arrived is ordered before those that leave from now on.
 void complete_phase(SyncPoint& point);
 /// A warp leaves a sync point.

@@ -1,5 +1,6 @@
 #include "emulator/tensor_product.h"
 
+#include <bit>
 #include <cstring>
 
 #include "emulator/tensor_map.h"
@@ -12,14 +13,10 @@ namespace {
 
 constexpr int kStepBytes = 32;  // of k, of one wgmma
 
-/// move(word, low, high) for the two elements of an 8x8 matrix that each lane has.
-template <class Words, class Rows, class Move>
-void each_pair(Words& words, Rows& rows, bool transposed, Move move) {
-  for (std::size_t lane = 0; lane < 32; ++lane) {
-    const std::size_t row = lane / 4, column = lane % 4 * 2;
-    move(words[lane], transposed ? rows[column][row] : rows[row][column],
-         transposed ? rows[column + 1][row] : rows[row][column + 1]);
-  }
+Matrix8 flipped(const Matrix8& rows) {
+  Matrix8 result;
+  for (std::size_t i = 0; i < 64; ++i) result[i / 8][i % 8] = rows[i % 8][i / 8];
+  return result;
 }
 
 std::uint32_t part_of(std::uint32_t word, int index, int bytes) {
@@ -54,22 +51,15 @@ void multiply_as_halves(const FragmentProduct& product, const std::uint32_t* a,
 
 }  // namespace
 
+// The words of the lanes, one after the other, are the matrix as it lies in memory.
+
 WarpWords load_matrix(const Matrix8& rows, bool transposed) {
-  WarpWords words;
-  each_pair(
-      words, rows, transposed,
-      [](std::uint32_t& word, std::uint32_t low, std::uint32_t high) { word = high << 16 | low; });
-  return words;
+  return std::bit_cast<WarpWords>(transposed ? flipped(rows) : rows);
 }
 
 Matrix8 store_matrix(const WarpWords& words, bool transposed) {
-  Matrix8 rows;
-  each_pair(words, rows, transposed,
-            [](std::uint32_t word, std::uint16_t& low, std::uint16_t& high) {
-              low = static_cast<std::uint16_t>(word);
-              high = static_cast<std::uint16_t>(word >> 16);
-            });
-  return rows;
+  const auto rows = std::bit_cast<Matrix8>(words);
+  return transposed ? flipped(rows) : rows;
 }
 
 std::vector<std::uint32_t> a_elements(int element_bytes, int warps,

@@ -42,21 +42,18 @@ ElementType element_type(int type) {
   return found == std::end(kElementTypes) ? ElementType{type, 0, PtxType::none} : *found;
 }
 
-bool is_floating(CUtensorMapDataType type) {
-  return type >= CU_TENSOR_MAP_DATA_TYPE_FLOAT16 && type <= CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ;
-}
-
 /// The shared memory of an SM. The driver of an H200 takes boxes of 233,472 bytes, and none of
 /// 260,096.
 constexpr std::uint64_t kLargestBoxBytes = 228 * 1024;
 
 }  // namespace
 
-CUresult encode_tensor_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
-                           void* address, const cuuint64_t* extents, const cuuint64_t* strides,
-                           const cuuint32_t* box, const cuuint32_t* element_strides,
-                           CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-                           CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+/// The driver's function: the same arguments, the same refusals.
+extern "C" CUresult cuTensorMapEncodeTiled(
+    CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+    const cuuint64_t* extents, const cuuint64_t* strides, const cuuint32_t* box,
+    const cuuint32_t* element_strides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+    CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
   if (map == nullptr || address == nullptr || extents == nullptr || box == nullptr ||
       element_strides == nullptr || promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -73,9 +70,10 @@ CUresult encode_tensor_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_
     const bool valid = interleave <= CU_TENSOR_MAP_INTERLEAVE_32B && rank >= 3;
     return valid ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
   }
-  if (fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA && !is_floating(type)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
+  const bool is_floating =
+      type >= CU_TENSOR_MAP_DATA_TYPE_FLOAT16 && type <= CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ;
+  const bool fills_nan = fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
+  if (fills_nan && !is_floating) return CUDA_ERROR_INVALID_VALUE;
   TensorMapView encoded;
   std::uint64_t box_bytes = element_bytes;
   encoded.mark = kMark;
@@ -106,7 +104,7 @@ CUresult encode_tensor_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_
   encoded.type = static_cast<std::uint8_t>(type);
   encoded.rank = static_cast<std::uint8_t>(rank);
   encoded.swizzle_bytes = static_cast<std::uint8_t>(swizzle_bytes);
-  encoded.fill_nan = fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
+  encoded.fill_nan = fills_nan;
   std::memset(map, 0, sizeof *map);
   std::memcpy(map, &encoded, sizeof encoded);
   return CUDA_SUCCESS;

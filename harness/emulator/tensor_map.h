@@ -16,14 +16,8 @@
 
 namespace assay::emulator {
 
-/// cuTensorMapEncodeTiled: the same arguments, the same refusals.
-CUresult encode_tensor_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
-                           void* address, const cuuint64_t* extents, const cuuint64_t* strides,
-                           const cuuint32_t* box, const cuuint32_t* element_strides,
-                           CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-                           CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
-
-/// What the 128 bytes hold. The dimension 0 is the contiguous one.
+/// What the 128 bytes hold that cuTensorMapEncodeTiled writes. The dimension 0 is the contiguous
+/// one.
 struct TensorMapView {
   std::uint64_t mark = 0;
   std::uint64_t address = 0;
@@ -40,7 +34,7 @@ struct TensorMapView {
   /// What a copy announces at a barrier: elements outside the tensor count, too.
   std::uint32_t box_bytes() const;
 };
-/// Nothing when the 128 bytes are not a map that encode_tensor_map made.
+/// Nothing when the 128 bytes are no such map.
 std::optional<TensorMapView> decode_tensor_map(const void* bytes);
 
 /// Bytes that follow one another on both sides of a copy.

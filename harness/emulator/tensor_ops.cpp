@@ -28,16 +28,11 @@ bool check_whole(Warp& warp, std::uint32_t lanes) {
   return false;
 }
 
-std::byte* row_of(Warp& warp, const Op& op, std::size_t row, Access access) {
-  const int lane = static_cast<int>(row);
-  return resolve(warp, op.at, lane, 16, access);
-}
-
 void load_matrices(Warp& warp, const Op& op, std::uint32_t lanes) {
   if (!check_whole(warp, lanes)) return;
   std::array<Matrix8, 4> matrices{};
-  for (std::size_t row = 0; row < op.list.size() * 8; ++row) {
-    const std::byte* const from = row_of(warp, op, row, Access::read);
+  for (const int row : Lanes(~0u >> (32 - op.list.size() * 8))) {
+    const std::byte* const from = resolve(warp, op.at, row, 16, Access::read);
     if (from != nullptr) std::memcpy(&matrices[row / 8][row % 8], from, 16);
   }
   for (std::size_t i = 0; i < op.list.size(); ++i) {
@@ -48,10 +43,10 @@ void load_matrices(Warp& warp, const Op& op, std::uint32_t lanes) {
 void store_matrices(Warp& warp, const Op& op, std::uint32_t lanes) {
   if (!check_whole(warp, lanes)) return;
   warp.progress();
-  for (std::size_t i = 0; i < op.list.size(); ++i) {
+  for (int i = 0; i < static_cast<int>(op.list.size()); ++i) {
     const Matrix8 rows = store_matrix(words(warp, op.list[i]), op.mode != 0);
-    for (std::size_t row = 0; row < 8; ++row) {
-      std::byte* const to = row_of(warp, op, i * 8 + row, Access::write);
+    for (int row = 0; row < 8; ++row) {
+      std::byte* const to = resolve(warp, op.at, i * 8 + row, 16, Access::write);
       if (to != nullptr) std::memcpy(to, &rows[row], 16);
     }
   }
@@ -60,6 +55,33 @@ void store_matrices(Warp& warp, const Op& op, std::uint32_t lanes) {
 void transpose(Warp& warp, const Op& op, std::uint32_t lanes) {
   if (check_whole(warp, lanes)) {
     put_words(warp, op.out, load_matrix(store_matrix(words(warp, op.a), false), true));
+  }
+}
+
+FragmentProduct product_of(const Op& op) {
+  return {
+      {op.from_type, static_cast<PtxType>(op.mode & 255), op.type, op.modifiers.saturate_finite},
+      static_cast<int>(op.mode >> 8),
+      static_cast<int>(op.bytes)};
+}
+
+/// Of mma and wgmma: sets op.type, from_type, mode and bytes to what product_of() needs.
+void decode_product(Form& form) {
+  Op& op = form.op;
+  int k = 0;
+  for (const std::string_view part : form.parts) {
+    if (!part.starts_with("m16n") && !part.starts_with("m64n")) continue;
+    if (std::sscanf(std::string(part).c_str() + 4, "%uk%d", &op.bytes, &k) != 2) {
+      throw UnknownForm();
+    }
+  }
+  op.type = form.types[0];
+  op.from_type = form.types[1];
+  op.mode = static_cast<std::uint32_t>(form.types[2]) | k << 8;
+  const FragmentProduct product = product_of(op);
+  if (!is_known(product.types) || product.k <= 0 || product.columns < 8 || product.columns > 256 ||
+      product.columns % 8 != 0) {
+    throw UnknownForm();
   }
 }
 
@@ -96,36 +118,6 @@ void decode_mma(Form& form) {
   op.run = multiply_matrices;
 }
 
-}  // namespace
-
-void decode_product(Form& form) {
-  Op& op = form.op;
-  int k = 0;
-  for (const std::string_view part : form.parts) {
-    if (!part.starts_with("m16n") && !part.starts_with("m64n")) continue;
-    if (std::sscanf(std::string(part).c_str() + 4, "%uk%d", &op.bytes, &k) != 2) {
-      throw UnknownForm();
-    }
-  }
-  op.type = form.types[0];
-  op.from_type = form.types[1];
-  op.mode = static_cast<std::uint32_t>(form.types[2]) | k << 8;
-  const FragmentProduct product = product_of(op);
-  if (!is_known(product.types) || product.k <= 0 || product.columns < 8 || product.columns > 256 ||
-      product.columns % 8 != 0) {
-    throw UnknownForm();
-  }
-}
-
-FragmentProduct product_of(const Op& op) {
-  return {
-      {op.from_type, static_cast<PtxType>(op.mode & 255), op.type, op.modifiers.saturate_finite},
-      static_cast<int>(op.mode >> 8),
-      static_cast<int>(op.bytes)};
-}
-
-namespace {
-
 void decode_matrices(Form& form) {
   Op& op = form.op;
   op.control = Control::meet;
@@ -160,10 +152,10 @@ void carry_out(Warp& any, const WarpgroupWork& work) {
   const Op& op = *work.op;
   BlockState& block = *any.block;
   Warp* const warps = &block.warps[any.index / 4 * 4];
-  const Op* const before = std::exchange(warps[0].op, &op);
-  const Actor actor{products_of(any), static_cast<std::uint32_t>(warpgroup_of(any).num_done), true,
+  const Actor actor{actor_of(any, kProducts),
+                    static_cast<std::uint32_t>(warpgroup_of(any).num_done), true,
                     std::make_shared<const Order>(work.order)};
-  warps[0].actor = &actor;
+  const AsBegun as(warps[0], &op, actor);
   FragmentProduct product = product_of(op);
   product.accumulates = work.accumulates;
   product.negates_a = (op.mask & 2) != 0;
@@ -186,8 +178,6 @@ void carry_out(Warp& any, const WarpgroupWork& work) {
   const std::vector<std::uint32_t> b = read_shared(
       warps[0], {take_apart_descriptor(work.b), product.columns, bytes, (op.mask & 16) != 0});
   multiply_fragments(product, a.data(), b.data(), sums);
-  warps[0].op = before;
-  warps[0].actor = nullptr;
 }
 
 /// Carries out all work that all four warps have begun, up to a number of products.
@@ -260,7 +250,7 @@ bool wait(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t lanes) {
     return false;
   }
   warp.num_waited = std::max(warp.num_waited, count);
-  order_work(warp, products_of(warp), static_cast<std::uint32_t>(count));
+  order_work(warp, actor_of(warp, kProducts), static_cast<std::uint32_t>(count));
   groups.erase(groups.begin(), groups.end() - static_cast<std::ptrdiff_t>(op.mode));
   return true;
 }
@@ -269,6 +259,42 @@ bool wait(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t lanes) {
 bool is_copy(const Op& op) {
   return op.reads.size() == 1 && op.writes.size() == 1 && op.source != nullptr &&
          op.source->opcode.starts_with("mov.");
+}
+
+void decode_wgmma(Form& form) {
+  Op& op = form.op;
+  op.control = Control::meet;
+  if (form.types.size() != 3 || form.has("sp")) throw UnknownForm();
+  decode_product(form);
+  const FragmentProduct product = product_of(op);
+  if (product.k * bytes_of(product.types.a) != 32) throw UnknownForm();
+  op.list = form.out_each(0, PtxType::b32);
+  if (op.list.size() != op.bytes / (op.type == PtxType::f16 ? 4 : 2)) throw UnknownForm();
+  if (form.operand(1).kind == PtxOperand::Kind::list) {
+    op.more = form.in_each(1, PtxType::b32);
+    if (op.more.size() != 4) throw UnknownForm();
+  } else {
+    op.a = form.in(1, PtxType::b64);
+  }
+  op.b = form.in(2, PtxType::b64);
+  const PtxOperand& scale = form.operand(3);
+  if (scale.kind == PtxOperand::Kind::integer) {
+    op.mask = scale.value != 0 ? 1 : 0;
+  } else {
+    op.c = form.in(scale, PtxType::pred);
+  }
+  // Signs of a and b, then which are transposed; a in registers never is.
+  std::uint64_t numbers[4] = {1, 1, 0, 0};
+  for (std::size_t i = 4; i < form.num_operands() && i < 8; ++i) {
+    if (form.operand(i).kind != PtxOperand::Kind::integer) throw UnknownForm();
+    const std::size_t to = i == 6 && !op.more.empty() ? 3 : i - 4;
+    numbers[to] = form.operand(i).value;
+  }
+  if (numbers[0] != 1) op.mask |= 2;
+  if (numbers[1] != 1) op.mask |= 4;
+  if (numbers[2] != 0) op.mask |= 8;
+  if (numbers[3] != 0) op.mask |= 16;
+  op.run = multiply_async;
 }
 
 }  // namespace
@@ -322,46 +348,6 @@ void mark_wgmma_registers(std::vector<Op>& ops) {
         std::ranges::any_of(op.reads, is_one) || std::ranges::any_of(op.writes, is_one);
   }
 }
-
-namespace {
-
-void decode_wgmma(Form& form) {
-  Op& op = form.op;
-  op.control = Control::meet;
-  if (form.types.size() != 3 || form.has("sp")) throw UnknownForm();
-  decode_product(form);
-  const FragmentProduct product = product_of(op);
-  if (product.k * bytes_of(product.types.a) != 32) throw UnknownForm();
-  op.list = form.out_each(0, PtxType::b32);
-  if (op.list.size() != op.bytes / (op.type == PtxType::f16 ? 4 : 2)) throw UnknownForm();
-  if (form.operand(1).kind == PtxOperand::Kind::list) {
-    op.more = form.in_each(1, PtxType::b32);
-    if (op.more.size() != 4) throw UnknownForm();
-  } else {
-    op.a = form.in(1, PtxType::b64);
-  }
-  op.b = form.in(2, PtxType::b64);
-  const PtxOperand& scale = form.operand(3);
-  if (scale.kind == PtxOperand::Kind::integer) {
-    op.mask = scale.value != 0 ? 1 : 0;
-  } else {
-    op.c = form.in(scale, PtxType::pred);
-  }
-  // Signs of a and b, then which are transposed; a in registers never is.
-  std::uint64_t numbers[4] = {1, 1, 0, 0};
-  for (std::size_t i = 4; i < form.num_operands() && i < 8; ++i) {
-    if (form.operand(i).kind != PtxOperand::Kind::integer) throw UnknownForm();
-    const std::size_t to = i == 6 && !op.more.empty() ? 3 : i - 4;
-    numbers[to] = form.operand(i).value;
-  }
-  if (numbers[0] != 1) op.mask |= 2;
-  if (numbers[1] != 1) op.mask |= 4;
-  if (numbers[2] != 0) op.mask |= 8;
-  if (numbers[3] != 0) op.mask |= 16;
-  op.run = multiply_async;
-}
-
-}  // namespace
 
 std::vector<Rule> tensor_rules() {
   return {{"mma *", "", decode_mma},

@@ -32,56 +32,6 @@ Term term_of(std::uint32_t bits, const FloatFields& fields) {
   return {normal - (sign != 0 ? -1.0f : 1.0f), fraction == 0 ? kZeroExponent : 1 - bias};
 }
 
-}  // namespace
-
-bool is_known(const ProductTypes& types) {
-  const auto is_factor = [](PtxType type) {
-    return type == PtxType::f16 || type == PtxType::bf16 || type == PtxType::tf32 ||
-           type == PtxType::e4m3 || type == PtxType::e5m2 || type == PtxType::s8 ||
-           type == PtxType::u8;
-  };
-  return is_factor(types.a) && is_factor(types.b) &&
-         (types.sum == PtxType::f32 || types.sum == PtxType::f16 || types.sum == PtxType::s32);
-}
-
-FactorMatrix take_apart(PtxType factor, Side side, int outer, int k, const std::uint32_t* bits,
-                        bool negated) {
-  FactorMatrix operand{outer, k, {}, {}, {}};
-  const auto size = static_cast<std::size_t>(outer) * k;
-  operand.significand.resize(size);
-  operand.exponent.resize(size);
-  operand.special.resize(outer);
-  const FloatFields fields = fields_of(factor);
-  const std::uint32_t size_mask = (1u << (fields.exponent_bits + fields.fraction_bits)) - 1;
-  // e4m3 has one NaN, all bits set, and numbers beside it.
-  const bool has_infinity = factor != PtxType::e4m3;
-  const std::uint32_t infinity = size_mask - (1u << fields.fraction_bits) + 1;
-  const std::uint32_t first_special = has_infinity ? infinity : size_mask;
-  const int unused = factor == PtxType::tf32 ? 13 : 0;
-  for (int row = 0; row < outer; ++row) {
-    for (int i = 0; i < k; ++i) {
-      const std::uint32_t element = *bits++ >> unused;
-      const auto at = static_cast<std::size_t>(side == Side::a ? row * k + i : i * outer + row);
-      if (fields.exponent_bits == 0) {
-        operand.exponent[at] = factor == PtxType::s8 ? static_cast<std::int8_t>(element)
-                                                     : static_cast<std::uint8_t>(element);
-        continue;
-      }
-      Term term = term_of(element, fields);
-      if ((element & size_mask) >= first_special) {
-        const bool infinite = has_infinity && (element & size_mask) == infinity;
-        term = {infinite ? std::copysign(INFINITY, term.significand) : NAN, 0};
-        operand.special[row] = 1;
-      }
-      operand.significand[at] = negated ? -term.significand : term.significand;
-      operand.exponent[at] = term.exponent;
-    }
-  }
-  return operand;
-}
-
-namespace {
-
 // Eight columns at once, by the vector extensions of g++ and clang.
 constexpr int kLanes = 8;
 using Floats = float __attribute__((vector_size(4 * kLanes)));
@@ -245,6 +195,52 @@ std::uint32_t f32_nan_or(float value) {
 }
 
 }  // namespace
+
+bool is_known(const ProductTypes& types) {
+  const auto is_factor = [](PtxType type) {
+    return type == PtxType::f16 || type == PtxType::bf16 || type == PtxType::tf32 ||
+           type == PtxType::e4m3 || type == PtxType::e5m2 || type == PtxType::s8 ||
+           type == PtxType::u8;
+  };
+  return is_factor(types.a) && is_factor(types.b) &&
+         (types.sum == PtxType::f32 || types.sum == PtxType::f16 || types.sum == PtxType::s32);
+}
+
+FactorMatrix take_apart(PtxType factor, Side side, int outer, int k, const std::uint32_t* bits,
+                        bool negated) {
+  FactorMatrix operand{outer, k, {}, {}, {}};
+  const auto size = static_cast<std::size_t>(outer) * k;
+  operand.significand.resize(size);
+  operand.exponent.resize(size);
+  operand.special.resize(outer);
+  const FloatFields fields = fields_of(factor);
+  const std::uint32_t size_mask = (1u << (fields.exponent_bits + fields.fraction_bits)) - 1;
+  // e4m3 has one NaN, all bits set, and numbers beside it.
+  const bool has_infinity = factor != PtxType::e4m3;
+  const std::uint32_t infinity = size_mask - (1u << fields.fraction_bits) + 1;
+  const std::uint32_t first_special = has_infinity ? infinity : size_mask;
+  const int unused = factor == PtxType::tf32 ? 13 : 0;
+  for (int row = 0; row < outer; ++row) {
+    for (int i = 0; i < k; ++i) {
+      const std::uint32_t element = *bits++ >> unused;
+      const auto at = static_cast<std::size_t>(side == Side::a ? row * k + i : i * outer + row);
+      if (fields.exponent_bits == 0) {
+        operand.exponent[at] = factor == PtxType::s8 ? static_cast<std::int8_t>(element)
+                                                     : static_cast<std::uint8_t>(element);
+        continue;
+      }
+      Term term = term_of(element, fields);
+      if ((element & size_mask) >= first_special) {
+        const bool infinite = has_infinity && (element & size_mask) == infinity;
+        term = {infinite ? std::copysign(INFINITY, term.significand) : NAN, 0};
+        operand.special[row] = 1;
+      }
+      operand.significand[at] = negated ? -term.significand : term.significand;
+      operand.exponent[at] = term.exponent;
+    }
+  }
+  return operand;
+}
 
 void multiply(const ProductTypes& types, const FactorMatrix& a, const FactorMatrix& b,
               std::uint32_t* sums) {

@@ -12,14 +12,11 @@ namespace {
 constexpr std::uint64_t kPatience = 20'000;
 
 std::int32_t new_join(Warp& warp, const Join& join) {
-  for (std::size_t i = 0; i < warp.joins.size(); ++i) {
-    if (!warp.joins[i].in_use) {
-      warp.joins[i] = join;
-      return static_cast<std::int32_t>(i);
-    }
-  }
-  warp.joins.push_back(join);
-  return static_cast<std::int32_t>(warp.joins.size()) - 1;
+  const auto free = std::ranges::find(warp.joins, false, &Join::in_use);
+  const auto index = static_cast<std::int32_t>(free - warp.joins.begin());
+  if (free == warp.joins.end()) warp.joins.emplace_back();
+  warp.joins[index] = join;
+  return index;
 }
 
 void add_fragment(Warp& warp, Fragment fragment);
@@ -142,6 +139,18 @@ std::uint32_t members_of(const Warp& warp, const Op& op, std::uint32_t lanes) {
   return warp.in(op.d)[std::countr_zero(lanes)];
 }
 
+/// Takes lanes out of the warp: they end.
+void end_lanes(Warp& warp, std::uint32_t lanes) {
+  warp.alive &= ~lanes;
+  warp.progress();
+  if (warp.alive == 0) check_bulk_stores(warp);
+  for (std::size_t i = 0; i < warp.joins.size(); ++i) {
+    check_join(warp, static_cast<std::int32_t>(i));
+  }
+  for (NamedBarrier& barrier : warp.block->barriers) warp.block->check_barrier(barrier);
+  warp.block->cluster->check_cluster_barrier();
+}
+
 /// Runs one fragment until it waits, parts or has had its share.
 int run_fragment(Warp& warp, std::size_t index, int budget) {
   const std::vector<Op>& ops = warp.ops();
@@ -183,10 +192,8 @@ int run_fragment(Warp& warp, std::size_t index, int budget) {
         }
         const std::uint32_t* const chosen = warp.in(op.a);
         const std::uint32_t first = chosen[std::countr_zero(lanes)];
-        std::uint32_t alike = 0;
-        for (const int lane : Lanes(lanes)) {
-          if (chosen[lane] == first) alike |= 1u << lane;
-        }
+        const std::uint32_t alike =
+            lanes & lanes_where([&](int lane) { return chosen[lane] == first; });
         if (first >= op.list.size()) {
           warp.misuse(std::countr_zero(lanes), "a jump beyond its table");
           throw StopLaunch();
@@ -199,14 +206,12 @@ int run_fragment(Warp& warp, std::size_t index, int budget) {
         break;
       }
       case Control::exit:
+        if (lanes != 0) end_lanes(warp, lanes);
         if (lanes != fragment.lanes) {
           ++fragment.pc;
           fragment.lanes &= ~lanes;
           add_fragment(warp, fragment);
-          if (lanes != 0) end_lanes(warp, lanes);
-          return count();
         }
-        end_lanes(warp, lanes);
         return count();
       case Control::meet: {
         if (lanes == 0) {
@@ -261,17 +266,6 @@ void Warp::report(FindingKind kind, const std::string& text, int lane) {
 }
 
 void Warp::progress() { ++block->cluster->num_progress; }
-
-void end_lanes(Warp& warp, std::uint32_t lanes) {
-  warp.alive &= ~lanes;
-  warp.progress();
-  if (warp.alive == 0) check_bulk_stores(warp);
-  for (std::size_t i = 0; i < warp.joins.size(); ++i) {
-    check_join(warp, static_cast<std::int32_t>(i));
-  }
-  for (NamedBarrier& barrier : warp.block->barriers) warp.block->check_barrier(barrier);
-  warp.block->cluster->check_cluster_barrier();
-}
 
 bool run_warp(Warp& warp, int budget) {
   if (warp.counts.instructions - warp.last_meeting > kPatience) go_apart(warp);

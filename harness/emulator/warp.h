@@ -129,9 +129,9 @@ struct Warp {
   const Op* op = nullptr;                // that is carried out
   std::uint32_t cluster_arrived = 0;     // lanes at the cluster's barrier
   std::uint64_t cluster_generation = 0;  // at which it arrived
-  // Of cp.async, and of bulk stores: how many have begun, and how many had at each commit.
-  std::array<std::uint32_t, 2> num_copies = {};
-  std::array<std::vector<std::uint32_t>, 2> copy_groups = {};
+  // Of kCopies and kBulkStores: how many have begun, and how many had at each commit.
+  std::array<std::uint32_t, 3> num_copies = {};
+  std::array<std::vector<std::uint32_t>, 3> copy_groups = {};
   Order order = {};                                     // what is ordered before it
   std::shared_ptr<const Order> order_before = nullptr;  // a copy of it
   const Actor* actor = nullptr;                         // who works for it; null: its lanes
@@ -195,8 +195,7 @@ struct NamedBarrier {
   std::uint64_t generation = 0;
   std::uint32_t expected = 0;               // threads; 0: all of the block
   std::vector<std::uint32_t> arrived = {};  // lanes of each warp
-  std::vector<std::uint32_t> waiting = {};
-  std::uint32_t reduced[3] = {};  // of bar.red: popc, and, or
+  std::uint32_t reduced[3] = {};            // of bar.red: popc, and, or
   std::uint32_t result[3] = {};
   SyncPoint point = {};
 };
@@ -283,9 +282,6 @@ void note_bad_read(Warp& warp, int lane, FindingKind kind, std::string text);
 /// that has bad values.
 void follow_bad_values(Warp& warp, const Op& op, std::uint32_t lanes);
 
-/// Takes lanes out of the warp: they end.
-void end_lanes(Warp& warp, std::uint32_t lanes);
-
 template <class Chosen>
 void ClusterState::complete(Chosen chosen) {
   if (std::ranges::none_of(pending, chosen)) return;
@@ -309,6 +305,14 @@ class Lanes {
  private:
   std::uint32_t left_;
 };
+
+/// The lanes, of all 32, that holds(lane) is true of.
+template <class F>
+std::uint32_t lanes_where(F holds) {
+  std::uint32_t lanes = 0;
+  for (int lane = 0; lane < 32; ++lane) lanes |= std::uint32_t{holds(lane)} << lane;
+  return lanes;
+}
 
 template <class T>
 using Stored = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;

@@ -6,7 +6,7 @@ namespace assay {
 namespace {
 
 const char* kind_of(CUresult code) {
-  if (const emulator::OwnError* const own = emulator::find_own_error(code)) return own->kind;
+  if (const auto* const own = emulator::find_own_error(code)) return own->text;
   switch (code) {
     case CUDA_ERROR_OUT_OF_MEMORY:
       return "out_of_memory";

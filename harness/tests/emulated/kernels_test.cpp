@@ -206,11 +206,12 @@ TensorMapBytes bf16_map(std::uint64_t address, int rows, int columns, int box_ro
   const cuuint64_t extents[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)};
   const cuuint64_t strides[] = {static_cast<cuuint64_t>(columns) * 2};
   const cuuint32_t box[] = {64, static_cast<cuuint32_t>(box_rows)}, steps[] = {1, 1};
-  EXPECT_EQ(encode_tensor_map(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2,
-                              reinterpret_cast<void*>(address), extents, strides, box, steps,
-                              CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                              CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-            CUDA_SUCCESS);
+  EXPECT_EQ(
+      cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2,
+                             reinterpret_cast<void*>(address), extents, strides, box, steps,
+                             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                             CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+      CUDA_SUCCESS);
   return std::bit_cast<TensorMapBytes>(map);
 }
 

@@ -36,7 +36,7 @@ std::string copied(const std::string& line) {
   h200::fill_copy(box.data(), box.size(), seed, 1, mode, request.type());
   CUtensorMap map;
   auto* const memory = reinterpret_cast<unsigned char*>(tensor.data());
-  EXPECT_EQ(request.encode(encode_tensor_map, &map, memory), CUDA_SUCCESS);
+  EXPECT_EQ(request.encode(cuTensorMapEncodeTiled, &map, memory), CUDA_SUCCESS);
   const TensorMapView view = decode_tensor_map(&map).value();
   const bool is_load = mode == 0;
   if (shared % 128 != 0) return "716";                                     // misaligned address
@@ -69,7 +69,7 @@ TEST(H200, EncodesTensorMapsAndCopiesBoxes) {
     ++num_maps;
     CUtensorMap map;
     auto* const memory = reinterpret_cast<unsigned char*>(1 << 20);
-    const int result = request.encode(encode_tensor_map, &map, memory);
+    const int result = request.encode(cuTensorMapEncodeTiled, &map, memory);
     if (result == CUDA_ERROR_NOT_SUPPORTED) return;  // interleaved, which the emulator has not
     EXPECT_EQ(result, expected) << testing::PrintToString(request.fields);
   };

@@ -22,10 +22,11 @@ std::string stored_at(int x, int y, int shared_offset = 0) {
   CUtensorMap map;
   const cuuint64_t extents[] = {64, 32}, strides[] = {256};
   const cuuint32_t box[] = {8, 4}, steps[] = {1, 1};
-  EXPECT_EQ(encode_tensor_map(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, data, extents, strides, box,
-                              steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
-                              CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-            CUDA_SUCCESS);
+  EXPECT_EQ(
+      cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, data, extents, strides, box,
+                             steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                             CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+      CUDA_SUCCESS);
   std::memcpy(run.buffers[maps].data() + offset, &map, sizeof map);
   run.shape.block = {32, 1, 1};
   run.run_body(

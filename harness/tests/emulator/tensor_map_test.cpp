@@ -12,7 +12,7 @@ TEST(TensorMap, KeepsWhatItIsMadeOf) {
   const cuuint64_t extents[] = {64, 32, 4}, strides[] = {256, 8192};
   const cuuint32_t box[] = {32, 8, 1}, steps[] = {2, 3, 1};  // the first is ignored
   CUtensorMap map;
-  ASSERT_EQ(encode_tensor_map(
+  ASSERT_EQ(cuTensorMapEncodeTiled(
                 &map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3, reinterpret_cast<void*>(4096), extents,
                 strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                 CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
