@@ -131,6 +131,22 @@ std::map<std::uint32_t, int> registers_by_symbol(const std::vector<Section>& sec
 
 }  // namespace
 
+std::size_t cubin_bytes(const char* text) {
+  if (std::strncmp(text, ELFMAG, SELFMAG) != 0) return 0;
+  Elf64_Ehdr header;
+  std::memcpy(&header, text, sizeof header);
+  std::size_t bytes = std::max(header.e_shoff + header.e_shnum * sizeof(Elf64_Shdr),
+                               header.e_phoff + header.e_phnum * sizeof(Elf64_Phdr));
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, text + header.e_shoff + i * sizeof section, sizeof section);
+    if (section.sh_type != SHT_NOBITS) {
+      bytes = std::max<std::size_t>(bytes, section.sh_offset + section.sh_size);
+    }
+  }
+  return bytes;
+}
+
 std::string demangled(const std::string& symbol) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> name(

@@ -9,6 +9,10 @@
 
 namespace assay {
 
+/// How many bytes of the text that begins here are a cubin, which does not say so itself; 0: there
+/// is none.
+std::size_t cubin_bytes(const char* text);
+
 /// The entry points of a cubin, each with the size in bytes of every parameter. Nothing in what is
 /// no cubin. The driver does not tell how many arguments a launch needs: one too few is read from
 /// behind the array.

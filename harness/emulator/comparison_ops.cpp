@@ -124,14 +124,6 @@ void decode_comparison(Form& form) {
   op.run = comparison(type);
 }
 
-template <class R, class A>
-void cast(Warp& warp, const Op& op, std::uint32_t lanes) {
-  struct Cast {
-    R operator()(A a) const { return static_cast<R>(a); }
-  };
-  lanewise<Cast, R, A>(warp, op, lanes);
-}
-
 /// The value of an integer type, extended to 64 bits.
 std::uint64_t extended(PtxType type, std::uint64_t bits) {
   const int width = bits_of(type);
@@ -189,12 +181,13 @@ void convert_pair(Warp& warp, const Op& op, int i) {
 /// What most kernels convert, in loops; null: other types.
 Handler fast(PtxType to, PtxType from) {
   using P = PtxType;
+  using Same = std::identity;
   static const std::map<std::pair<PtxType, PtxType>, Handler> kHandlers{
-      {{P::s64, P::s32}, cast<std::int64_t, std::int32_t>},
-      {{P::u64, P::u32}, cast<std::uint64_t, std::uint32_t>},
-      {{P::u32, P::u64}, cast<std::uint32_t, std::uint64_t>},
-      {{P::f32, P::s32}, cast<float, std::int32_t>},
-      {{P::f64, P::f32}, cast<double, float>}};
+      {{P::s64, P::s32}, lanewise<Same, std::int64_t, std::int32_t>},
+      {{P::u64, P::u32}, lanewise<Same, std::uint64_t, std::uint32_t>},
+      {{P::u32, P::u64}, lanewise<Same, std::uint32_t, std::uint64_t>},
+      {{P::f32, P::s32}, lanewise<Same, float, std::int32_t>},
+      {{P::f64, P::f32}, lanewise<Same, double, float>}};
   const auto found = kHandlers.find({to, from});
   return found == kHandlers.end() ? nullptr : found->second;
 }

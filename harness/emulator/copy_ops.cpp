@@ -178,8 +178,6 @@ void carry_out(Warp& warp, const BulkCopy& copy) {
   const AsBegun as(warp, copy.op, copy.actor);
   const bool loads = copy.op->mode == 0;
   const std::uint32_t align = copy.map ? 1 : 16;
-  const std::array<std::byte, 16> fill =
-      copy.map ? fill_bytes(*copy.map) : std::array<std::byte, 16>{};
   const std::vector<BoxPiece> line{{copy.far, copy.shared, copy.bytes, true}};
   for (const BoxPiece& piece :
        copy.map ? box_pieces(*copy.map, copy.coordinates, copy.shared, loads) : line) {
@@ -188,7 +186,7 @@ void carry_out(Warp& warp, const BulkCopy& copy) {
                                     loads ? Access::write : Access::read, align);
     if (near == nullptr) return;
     if (!piece.inside) {
-      for (std::uint32_t i = 0; i < piece.bytes; ++i) near[i] = fill[(piece.shared + i) % 16];
+      for (std::uint32_t i = 0; i < piece.bytes; ++i) near[i] = copy.map->fill_at(piece.shared + i);
       continue;
     }
     std::byte* const far = resolve(warp, copy.op->from.window, copy.lane, piece.global, piece.bytes,

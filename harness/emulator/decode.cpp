@@ -76,7 +76,14 @@ class KernelDecoder {
 
   void call(const PtxFunction& function, const std::vector<Place>& bound, int depth);
   void decode_call(Frame& frame, const PtxInstruction& instruction, int depth);
-  void place_dynamic();
+  void place_dynamic() {
+    const std::size_t begin = kSharedBegin + aligned(program_.shared_bytes, program_.dynamic_align);
+    for (SpecialValue& value : program_.specials) {
+      if (value.name.empty() && value.offset >= kDynamic / 2) {
+        value.offset = static_cast<std::uint32_t>(value.offset - kDynamic + begin);
+      }
+    }
+  }
 
   Place place(const PtxVariable& variable) {
     if (variable.space == PtxSpace::shared) return {Window::shared, shared(variable)};
@@ -367,15 +374,6 @@ void KernelDecoder::decode_call(Frame& frame, const PtxInstruction& instruction,
   }
   if (bound.size() != callee->num_parameters + callee->num_returned) throw UnknownForm();
   call(*callee, bound, depth + 1);
-}
-
-void KernelDecoder::place_dynamic() {
-  const std::size_t begin = kSharedBegin + aligned(program_.shared_bytes, program_.dynamic_align);
-  for (SpecialValue& value : program_.specials) {
-    if (value.name.empty() && value.offset >= kDynamic / 2) {
-      value.offset = static_cast<std::uint32_t>(value.offset - kDynamic + begin);
-    }
-  }
 }
 
 Program decode_kernel(const PtxModule& module, const PtxFunction& kernel,

@@ -65,8 +65,25 @@ extern "C" {
 CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
 
 CUresult cuGetErrorName(CUresult error, const char** text) {
-  *text = assay::emulator::name_of(error);
-  return *text == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  for (const assay::emulator::KindOfFinding& kind : assay::emulator::kFindings) {
+    if (kind.error == error) return give(text, kind.error_name);
+  }
+#define ASSAY_NAME(name) \
+  case name:             \
+    return give(text, #name);
+  switch (error) {
+    ASSAY_NAME(CUDA_ERROR_INVALID_VALUE)
+    ASSAY_NAME(CUDA_ERROR_OUT_OF_MEMORY)
+    ASSAY_NAME(CUDA_ERROR_INVALID_DEVICE)
+    ASSAY_NAME(CUDA_ERROR_INVALID_IMAGE)
+    ASSAY_NAME(CUDA_ERROR_NOT_FOUND)
+    ASSAY_NAME(CUDA_ERROR_NOT_SUPPORTED)
+    ASSAY_NAME(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)
+    ASSAY_NAME(CUDA_ERROR_INVALID_CLUSTER_SIZE)
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+#undef ASSAY_NAME
 }
 
 CUresult cuGetErrorString(CUresult error, const char** text) {
@@ -158,9 +175,11 @@ CUresult cuModuleGetGlobal(CUdeviceptr* data, std::size_t* bytes, CUmodule modul
 
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   if (gpu().status() != CUDA_SUCCESS) return gpu().status();
-  LoadedKernel* const kernel = gpu().find_kernel(reinterpret_cast<LoadedModule*>(module), name);
-  *function = reinterpret_cast<CUfunction>(kernel);
-  return kernel == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+  auto& kernels = object<LoadedModule>(module).kernels;
+  const auto found = kernels.find(name);
+  if (found == kernels.end()) return CUDA_ERROR_NOT_FOUND;
+  *function = reinterpret_cast<CUfunction>(&found->second);
+  return CUDA_SUCCESS;
 }
 
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {

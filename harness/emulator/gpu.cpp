@@ -1,11 +1,12 @@
 #include "emulator/gpu.h"
 
-#include <elf.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <thread>
+
+#include "base/cubin_info.h"
 
 namespace assay::emulator {
 namespace {
@@ -16,52 +17,11 @@ constexpr unsigned kGridRows = 65535;
 constexpr int kSmBlocks = 32, kSmRegisters = 65536, kRegistersPerWarp = 256;
 constexpr std::size_t kSmSharedBytes = 228 << 10, kReservedBytes = 1024;  // the latter of a block
 
-/// The bytes of an ELF file, which does not say how many there are.
-std::size_t elf_bytes(const char* file) {
-  Elf64_Ehdr header;
-  std::memcpy(&header, file, sizeof header);
-  std::size_t bytes = std::max(header.e_shoff + header.e_shnum * sizeof(Elf64_Shdr),
-                               header.e_phoff + header.e_phnum * sizeof(Elf64_Phdr));
-  for (unsigned i = 0; i < header.e_shnum; ++i) {
-    Elf64_Shdr section;
-    std::memcpy(&section, file + header.e_shoff + i * sizeof section, sizeof section);
-    if (section.sh_type != SHT_NOBITS) {
-      bytes = std::max<std::size_t>(bytes, section.sh_offset + section.sh_size);
-    }
-  }
-  return bytes;
-}
-
 }  // namespace
-
-const char* name_of(CUresult error) {
-  if (const KindOfFinding* const own = find_own_error(error)) return own->error_name;
-#define ASSAY_NAME(name) \
-  { name, #name }
-  static const std::map<CUresult, const char*> kNames{
-      ASSAY_NAME(CUDA_ERROR_INVALID_VALUE),
-      ASSAY_NAME(CUDA_ERROR_OUT_OF_MEMORY),
-      ASSAY_NAME(CUDA_ERROR_INVALID_DEVICE),
-      ASSAY_NAME(CUDA_ERROR_INVALID_IMAGE),
-      ASSAY_NAME(CUDA_ERROR_INVALID_PTX),
-      ASSAY_NAME(CUDA_ERROR_NOT_FOUND),
-      ASSAY_NAME(CUDA_ERROR_ILLEGAL_ADDRESS),
-      ASSAY_NAME(CUDA_ERROR_MISALIGNED_ADDRESS),
-      ASSAY_NAME(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES),
-      ASSAY_NAME(CUDA_ERROR_LAUNCH_FAILED),
-      ASSAY_NAME(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE),
-      ASSAY_NAME(CUDA_ERROR_INVALID_CLUSTER_SIZE),
-      ASSAY_NAME(CUDA_ERROR_ILLEGAL_STATE),
-      ASSAY_NAME(CUDA_ERROR_UNKNOWN)};
-#undef ASSAY_NAME
-  const auto found = kNames.find(error);
-  return found == kNames.end() ? nullptr : found->second;
-}
 
 std::string_view machine_code_of(const void* image) {
   const auto* const file = static_cast<const char*>(image);
-  if (std::strncmp(file, ELFMAG, SELFMAG) != 0) return {};
-  return {file, elf_bytes(file)};
+  return {file, cubin_bytes(file)};
 }
 
 std::string_view ptx_of(const void* image) {
@@ -99,6 +59,9 @@ CUresult Gpu::load(const void* image, LoadedModule** module) {
       const std::uint64_t bytes = (variable.size_bytes + 7) / 8 * 8;
       memory_.add({variable.address(), variable.address() + bytes});
     }
+    for (const Program& program : loaded->module.kernels) {
+      loaded->kernels[program.kernel->name] = {loaded.get(), &program};
+    }
     left_local_.clear();
     *module = loaded.get();
     modules_[*module] = std::move(loaded);
@@ -116,12 +79,6 @@ void Gpu::unload(LoadedModule* module) {
     memory_.remove(variable.address());
   }
   modules_.erase(found);
-}
-
-LoadedKernel* Gpu::find_kernel(LoadedModule* module, const std::string& name) {
-  const Program* const program = module->module.kernel(name);
-  if (program == nullptr) return nullptr;
-  return &module->kernels.try_emplace(name, LoadedKernel{module, program}).first->second;
 }
 
 int Gpu::blocks_of_sm(const LoadedKernel& kernel, int block_threads,

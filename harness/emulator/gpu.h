@@ -16,9 +16,6 @@
 
 namespace assay::emulator {
 
-/// The name of an error, or null: CUDA's, or "EMULATOR_RACE".
-const char* name_of(CUresult error);
-
 /// The PTX of what cuModuleLoadData takes: PTX alone, or machine code with its PTX behind it, as
 /// the compiler makes it for the emulator. Empty for machine code alone. `image` ends with a 0.
 std::string_view ptx_of(const void* image);
@@ -38,7 +35,7 @@ struct LoadedKernel {
 struct LoadedModule {
   Module module;
   std::map<std::string, KernelLimits> limits;
-  std::map<std::string, LoadedKernel> kernels = {};  // that were asked for
+  std::map<std::string, LoadedKernel, std::less<>> kernels = {};
 };
 
 inline constexpr int kSmThreads = 2048;
@@ -64,8 +61,6 @@ class Gpu {
 
   CUresult load(const void* image, LoadedModule** module);
   void unload(LoadedModule* module);
-  /// Null if the module has no kernel of this name.
-  LoadedKernel* find_kernel(LoadedModule* module, const std::string& name);
   /// Whether the host may copy bytes from there, or to there.
   bool may_copy(CUdeviceptr address, std::size_t bytes, MemoryAccess access) const {
     return memory_.find(address, bytes, access) != nullptr;

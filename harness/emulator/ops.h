@@ -46,16 +46,11 @@ template <class F>
 auto for_integer(PtxType type, F f) {
   if (is_float(type)) throw UnknownForm();
   const bool has_sign = is_signed(type);
-  switch (bits_of(type)) {
-    case 16:
-      return has_sign ? f(std::int16_t()) : f(std::uint16_t());
-    case 32:
-      return has_sign ? f(std::int32_t()) : f(std::uint32_t());
-    case 64:
-      return has_sign ? f(std::int64_t()) : f(std::uint64_t());
-    default:
-      throw UnknownForm();
-  }
+  const int bits = bits_of(type);
+  if (bits == 16) return has_sign ? f(std::int16_t()) : f(std::uint16_t());
+  if (bits == 32) return has_sign ? f(std::int32_t()) : f(std::uint32_t());
+  if (bits == 64) return has_sign ? f(std::int64_t()) : f(std::uint64_t());
+  throw UnknownForm();
 }
 
 // Where an address leads. Accesses that lead nowhere are findings; reads give 0, writes vanish.

@@ -186,16 +186,6 @@ std::string_view copy_mistake(const TensorMapView& map, std::span<const std::int
 
 PtxType reduction_type(int type) { return element_type(type).reduction; }
 
-std::array<std::byte, 16> fill_bytes(const TensorMapView& map) {
-  std::array<std::byte, 16> bytes{};
-  if (!map.fill_nan) return bytes;
-  // An H200 writes 0x7FF7 over and over, whatever the type.
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = i % 2 == 0 ? std::byte{0xF7} : std::byte{0x7F};
-  }
-  return bytes;
-}
-
 std::uint32_t swizzled_address(std::uint32_t address, int swizzle_bytes) {
   if (swizzle_bytes == 0) return address;
   // As many of the bits that number 16-byte chunks as the swizzle has chunks.

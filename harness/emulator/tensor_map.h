@@ -31,6 +31,11 @@ struct TensorMapView {
   bool fill_nan = false;
 
   int element_bytes() const { return static_cast<int>(strides[0]); }
+  /// What a load writes outside the tensor: zeros, or 0x7FF7 over and over, as an H200 does
+  /// whatever the type.
+  std::byte fill_at(std::uint32_t shared) const {
+    return !fill_nan ? std::byte{0} : shared % 2 == 0 ? std::byte{0xF7} : std::byte{0x7F};
+  }
   /// What a copy announces at a barrier: elements outside the tensor count, too.
   std::uint32_t box_bytes() const;
 };
@@ -59,9 +64,6 @@ std::string_view copy_mistake(const TensorMapView& map, std::span<const std::int
 
 /// What reduce_elements takes the elements of a map for; none for what has no reduction.
 PtxType reduction_type(int type);
-
-/// What a load writes outside the tensor: zeros, or NaN of the map's type, of 16 bytes.
-std::array<std::byte, 16> fill_bytes(const TensorMapView& map);
 
 /// What swizzles permute, and addresses and rows of boxes are multiples of.
 inline constexpr std::uint32_t kChunkBytes = 16;

@@ -153,15 +153,11 @@ __attribute__((target("avx2"))) void multiply_row_avx2(const RowWork& work, int 
 }
 #endif
 
-void multiply_row_anywhere(const RowWork& work, int k, float* sums, double* exact) {
-  multiply_row(work, k, sums, exact);
-}
-
 auto row_multiplier() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2")) return multiply_row_avx2;
 #endif
-  return multiply_row_anywhere;
+  return multiply_row;
 }
 
 /// An element whose row or column has infinities or NaNs, whose significands are themselves.

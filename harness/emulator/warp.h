@@ -24,9 +24,6 @@
 
 namespace assay::emulator {
 
-struct BlockState;
-struct ClusterState;
-
 /// The launch cannot go on; its finding is reported.
 struct StopLaunch {};
 

@@ -47,7 +47,7 @@ std::string copied(const std::string& line) {
     auto* const in_tensor = reinterpret_cast<std::byte*>(piece.global);
     if (is_load && piece.inside) std::memcpy(in_box, in_tensor, piece.bytes);
     for (std::uint32_t i = 0; is_load && !piece.inside && i < piece.bytes; ++i) {
-      in_box[i] = fill_bytes(view)[i % 16];
+      in_box[i] = view.fill_at(i);
     }
     if (mode == 1 && piece.inside) std::memcpy(in_tensor, in_box, piece.bytes);
     if (mode >= 2 && piece.inside &&
