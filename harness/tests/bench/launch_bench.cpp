@@ -1,6 +1,8 @@
 // How long a tuned problem takes by libassay, with the timer of the sweep and a cold L2: by the
 // tuner's own launcher, by assay_launch, and by a graph that captured assay_launch. All three must
-// write the same bits. Usage: launch_bench PACK OP NAME=VALUE,... Needs a GPU and NVRTC.
+// write the same bits. The inputs are those of the sweep: where tokens choose experts, say, they
+// decide how much work there is. Usage, in the folder that has kernels/: launch_bench PACK OP
+// NAME=VALUE,... Needs a GPU and NVRTC.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,32 +18,44 @@
 #include "compile/nvrtc_compiler.h"
 #include "cuda/device_query.h"
 #include "launch/launcher.h"
+#include "messages/requests.h"
 #include "pack/choice.h"
+#include "support/inputs.h"
 #include "support/support_source.h"
 #include "timing/timer.h"
+#include "tuner/compile_job.h"
 
 namespace assay {
 namespace {
 
 constexpr int kRounds = 201;
 
-std::string support_cubin(const DeviceInfo& info) {
+std::string support_cubin(NvrtcCompiler& compiler, const DeviceInfo& info) {
   const std::filesystem::path source = cache_directory() / "launch_bench_support.cu";
   write_file_atomic(source, support_source());
-  NvrtcCompiler compiler({cache_directory(), 1});
   const CompileResult made = compiler.submit({source, {}, {}, native_arch(info.cc)}).get();
   if (!made.ok) throw Error("the harness's own kernels do not compile: " + made.log);
   return read_file(made.cubin_path);
 }
 
-/// Random numbers, or a permutation.
-void fill(const SupportKernels& support, const assay_argument& argument, CUdeviceptr data) {
-  const DType dtype = parse_dtype(argument.dtype).value();
-  const auto elements = static_cast<std::int64_t>(argument.bytes) / size_bytes(dtype);
-  const auto key = static_cast<std::uint64_t>(data);
-  if (is_floating(dtype)) return support.fill(Generator::normal, dtype, data, elements, key, 0, 1);
-  support.fill(Generator::permutation, dtype, data, elements, key, static_cast<double>(elements),
-               0);
+/// The sweep's plan, with the kernels that make inputs.
+Plan plan_of_sweep(NvrtcCompiler& compiler, const Choice& choice, const Problem& problem,
+                   const DeviceInfo& info) {
+  const std::filesystem::path folder = "kernels";
+  const KernelSpec kernel = load_kernel(folder / (choice.plan.kernel + ".yaml"));
+  Plan plan = make_plan(kernel, problem, choice.row->config, info);
+  const std::vector<ReferenceKernelPlan*> plans = own_kernels(plan);
+  const std::vector<const ReferenceKernelSpec*> specs = own_kernels(kernel);
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const CompileResult made = compiler
+                                   .submit(own_compile_job(kernel, *specs[i], problem, info,
+                                                           native_arch(info.cc), {folder}))
+                                   .get();
+    if (!made.ok) throw Error(specs[i]->source.string() + " does not compile: " + made.log);
+    plans[i]->cubin_path = made.cubin_path.string();
+    plans[i]->launch.symbol = made.symbols.at(plans[i]->launch.entry);
+  }
+  return plan;
 }
 
 double median(std::vector<double>& values) {
@@ -54,15 +68,23 @@ void check(assay_status status, const assay_error& error) {
   if (status != ASSAY_OK) throw Error(fmt::format("{}: {}", assay_status_name(status), error.text));
 }
 
-int run(const std::string& path, const std::string& op, const Problem& problem) {
+int run(const std::string& path, const std::string& op, const Problem& given) {
   const Driver driver;
   const Context context(driver, 0);
   CUdevice device = 0;
   driver.check(driver.cuDeviceGet(&device, 0), "cuDeviceGet");
   const DeviceInfo info = query_gpu(driver, device);
   const Stream stream = make_stream(driver);
-  const SupportKernels support(driver, stream.get(), support_cubin(info), info.sm_count);
+  NvrtcCompiler compiler({cache_directory(), 1});
+  const SupportKernels support(driver, stream.get(), support_cubin(compiler, info), info.sm_count);
   Timer timer(driver, stream.get(), support, info.l2_bytes);
+
+  // What the sweep launched, and for what.
+  const PackFile file(path);
+  const Problem problem = complete_problem(file.pack(), op, given);
+  const Choice choice = choose(file.pack(), op, problem, info, 16);
+  const Plan sweep_plan = plan_of_sweep(compiler, choice, problem, info);
+  Inputs inputs(driver, stream.get(), support);
 
   // The library, as a program has it.
   assay_error error{};
@@ -83,13 +105,15 @@ int run(const std::string& path, const std::string& op, const Problem& problem) 
   std::vector<void*> arguments;
   std::vector<std::pair<CUdeviceptr, std::size_t>> outputs;
   for (const assay_argument& argument : plan.arguments()) {
-    const CUdeviceptr data = addresses[argument.name] = allocated(argument.bytes);
-    arguments.push_back(reinterpret_cast<void*>(data));
+    CUdeviceptr& data = addresses[argument.name];
     if (argument.role == ASSAY_IN) {
-      fill(support, argument, data);
+      const BufferPlan& input = *sweep_plan.find_buffer(argument.name);
+      data = inputs.get(sweep_plan, input, TrialRequest().seed)->buffer.data;
     } else {
+      data = allocated(argument.bytes);
       outputs.emplace_back(data, argument.bytes);
     }
+    arguments.push_back(reinterpret_cast<void*>(data));
   }
   const CUdeviceptr workspace = allocated(plan.workspace_bytes());
   const CUdeviceptr prepared = allocated(plan.prepared_bytes());
@@ -113,10 +137,6 @@ int run(const std::string& path, const std::string& op, const Problem& problem) 
   driver.check(driver.cuGraphInstantiate(&instance, captured, 0), "cuGraphInstantiate");
   const GraphInstance executable(driver, instance);
 
-  // What the sweep launched.
-  const PackFile file(path);
-  const Choice choice =
-      choose(file.pack(), op, complete_problem(file.pack(), op, problem), info, 16);
   std::map<std::string, CUdeviceptr> scratch;
   const Launcher launcher(driver, choice.plan, file.code(*choice.code), [&](const auto& name) {
     const auto found = addresses.find(name);
