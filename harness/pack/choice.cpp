@@ -71,7 +71,8 @@ std::string plan_fallback(const KernelSpec& kernel, const Problem& problem,
   choice.plan.reference.push_back({product.operation, product.operands, product.options});
   try {
     const Evaluator evaluator(kernel, problem, device);
-    choice.plan.args.reserve(kernel.args.size());
+    choice.plan.args.reserve(  // a new page of memory costs as much as the rest of a choice
+        static_cast<std::size_t>(std::ranges::count_if(kernel.args, is_passed)));
     for (const ArgSpec& arg : kernel.args) {
       if (is_passed(arg)) choice.plan.args.push_back(plan_arg(arg, evaluator));
     }

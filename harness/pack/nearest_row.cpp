@@ -1,23 +1,17 @@
 #include "pack/nearest_row.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
-#include <variant>
+#include <vector>
 
 namespace assay {
 
-Distance distance_of(const Problem& tuned, const Problem& problem) {
-  // One division, and integers are not converted by a call.
-  const auto real = [](const Number& number) {
-    const auto* integer = std::get_if<std::int64_t>(&number);
-    return integer != nullptr ? static_cast<double>(*integer) : *std::get_if<double>(&number);
-  };
+Distance distance_of(std::span<const double> tuned, std::span<const double> problem) {
   Distance distance;
   double larger = 1, smaller = 1;
   bool is_finite = true;
   for (std::size_t i = 0; i < problem.size(); ++i) {
-    const double x = real(tuned[i].second), y = real(problem[i].second);
+    const double x = tuned[i], y = problem[i];
     if (x == y) continue;
     (x < y ? distance.is_above : distance.is_below) = false;
     is_finite = is_finite && x > 0 && y > 0;
@@ -28,6 +22,10 @@ Distance distance_of(const Problem& tuned, const Problem& problem) {
   return distance;
 }
 
+Distance distance_of(const Problem& tuned, const Problem& problem) {
+  return distance_of(numbers_of(tuned), numbers_of(problem));
+}
+
 void Around::add(const Distance& distance, std::size_t place) {
   if (distance.is_below == distance.is_above) return;
   Nearest& nearest = distance.is_below ? below_ : above_;
@@ -36,6 +34,7 @@ void Around::add(const Distance& distance, std::size_t place) {
 
 std::optional<Ranked> next_row(const Pack& pack, std::string_view op, const Problem& problem,
                                const DeviceInfo& device, double most_factor, const Ranked* last) {
+  const std::vector<double> numbers = numbers_of(problem);
   // Rows are neither kept nor sorted: mostly the first fits.
   Ranked next;
   std::size_t place = 0;
@@ -44,8 +43,10 @@ std::optional<Ranked> next_row(const Pack& pack, std::string_view op, const Prob
     const int other_device = table.device.name == device.name ? 0 : 1;
     const PackRow* const default_row = &table.rows[table.default_row];
     Around around;
+    std::span<const double> rest = table.numbers;
     for (const PackRow& row : table.rows) {
-      const Distance distance = distance_of(row.problem, problem);
+      const Distance distance = distance_of(rest.first(numbers.size()), numbers);
+      rest = rest.subspan(numbers.size());
       int tier = 6;
       if (is_measured(row)) {
         tier = &row == default_row ? 2 : 4;

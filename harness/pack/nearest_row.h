@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "base/device_info.h"
@@ -19,7 +20,9 @@ struct Distance {
   bool is_below = true, is_above = true;  // none of its sizes is larger, or smaller
 };
 
+/// Of two problems of an op, or of their numbers.
 Distance distance_of(const Problem& tuned, const Problem& problem);
+Distance distance_of(std::span<const double> tuned, std::span<const double> problem);
 
 /// The nearest of the tuned problems whose sizes are none larger than a problem's, and of those
 /// whose sizes are none smaller. A problem between two is neither so small that a tile of the

@@ -128,6 +128,7 @@ class IndexReader {
     table.measured_at = source.at("measured_at").get<std::string>();
     for (const nlohmann::json& row : list(source.at("rows")))
       table.rows.push_back(read_row(row, table.op));
+    table.note_numbers();
     table.default_row = index(source.at("default"), table.rows.size(), "the default row");
     return table;
   }
@@ -218,6 +219,19 @@ class File {
 };
 
 }  // namespace
+
+std::vector<double> numbers_of(const Problem& problem) {
+  std::vector<double> numbers;
+  numbers.reserve(problem.size());
+  for (const auto& [name, number] : problem) numbers.push_back(to_real(number));
+  return numbers;
+}
+
+void PackTable::note_numbers() {
+  numbers.clear();
+  for (const PackRow& row : rows)
+    std::ranges::copy(numbers_of(row.problem), std::back_inserter(numbers));
+}
 
 std::string index_text(const Pack& pack) {
   nlohmann::json index = {{"made_by", pack.made_by},

@@ -37,6 +37,9 @@ struct PackKernel {
   std::string licence;  // an SPDX expression; empty: its source names none
 };
 
+/// The numbers of a problem.
+std::vector<double> numbers_of(const Problem& problem);
+
 /// What is best for one problem.
 struct PackRow {
   Problem problem;  // the dims, then the traits, as the op has them
@@ -73,6 +76,12 @@ struct PackTable {
   std::string measured_at;      // when the newest row was
   std::size_t default_row = 0;  // the row that loses least over all problems
   std::vector<PackRow> rows;    // at least one
+  /// The numbers of all problems, one behind the other. A choice compares with each of them, and
+  /// would wait for the memory of as many names.
+  std::vector<double> numbers = {};
+
+  /// Sets `numbers`: there are all rows.
+  void note_numbers();
 };
 
 struct Pack {

@@ -16,7 +16,8 @@ class ChoiceTest : public testing::Test {
  protected:
   static Problem size(std::int64_t n) { return {{"N", n}}; }
 
-  Choice choose_for(std::int64_t n, double most_factor = 16) const {
+  Choice choose_for(std::int64_t n, double most_factor = 16) {
+    pack_.tables[0].note_numbers();
     return choose(pack_, "add_f32", size(n), device_, most_factor);
   }
 
@@ -130,7 +131,8 @@ class FallbackTest : public testing::Test {
     return {{"M", m}, {"N", std::int64_t{4096}}, {"K", std::int64_t{4096}}};
   }
 
-  Choice choose_for(std::int64_t m, Fallback fallback = Fallback::allowed) const {
+  Choice choose_for(std::int64_t m, Fallback fallback = Fallback::allowed) {
+    pack_.tables[0].note_numbers();
     return choose(pack_, "gemm_bf16", size(m), pack_.tables[0].device, 16, fallback);
   }
 

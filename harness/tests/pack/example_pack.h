@@ -34,6 +34,7 @@ inline Pack example_pack(const KernelSpec& kernel, const std::vector<Problem>& p
                           false,
                           true});
   }
+  table.note_numbers();
   pack.kernels.push_back({read_kernel_json(kernel_json(kernel)), false, "abc", "Apache-2.0"});
   pack.codes.push_back({"90", 0, kExampleCode.size(), hash_hex(kExampleCode), std::move(symbols)});
   pack.tables.push_back(std::move(table));
