@@ -65,11 +65,11 @@ struct CoveredTable {
 };
 
 /// Gives the problems of the table the fewest configurations.
-CoveredTable cover_table(TunedTable table, const std::vector<TrialRow>& trials, double slow_down,
+CoveredTable cover_table(TunedTable table, const Results& results, double slow_down,
                          std::size_t most) {
   CoveredTable covered;
-  covered.cross.table = unique_problems(std::move(table), trials);
-  const MeasuredConfigs measured = measured_configs(covered.cross.table, trials);
+  covered.cross.table = unique_problems(std::move(table), results.trials);
+  const MeasuredConfigs measured = measured_configs(covered.cross.table, results);
   const CrossTimes& times = measured.times;
   const std::vector<std::size_t> configs = cover(times, slow_down, most);
   const std::vector<std::size_t> chosen =
@@ -178,18 +178,18 @@ struct PackRegret {
   int num_missing = 0;  // of which the pack has no row, or whose configuration was not measured
 };
 
-PackRegret regret_of(const Pack& pack, TunedTable table, const std::vector<TrialRow>& trials) {
-  table = unique_problems(std::move(table), trials);
-  const MeasuredConfigs measured = measured_configs(table, trials);
+PackRegret regret_of(const Pack& pack, TunedTable table, const Results& results) {
+  table = unique_problems(std::move(table), results.trials);
+  const MeasuredConfigs measured = measured_configs(table, results);
   PackRegret regret{table.op, table.device.name};
   const auto time_ns = [&](const PackRow& row, std::size_t problem) {
     if (is_library_as_fast(row)) return measured.times.library_ns[problem];
     const std::string& kernel = pack.kernels[row.kernel].spec.name;
-    for (const auto& of_config : measured.trials) {
-      const TrialRow* const trial = of_config[problem];
+    for (std::size_t i = 0; i < measured.trials.size(); ++i) {
+      const TrialRow* const trial = measured.trials[i][problem];
       if (trial != nullptr && trial->record.kernel.name == kernel &&
           trial->record.config == row.config) {
-        return trial->record.outcome.timing->median_ns;
+        return measured.times.time_ns[i][problem];
       }
     }
     return std::numeric_limits<double>::infinity();
@@ -212,11 +212,11 @@ PackRegret regret_of(const Pack& pack, TunedTable table, const std::vector<Trial
 }
 
 int run_regret(const CoverOptions& options, const std::vector<TunedTable>& tables,
-               const std::vector<TrialRow>& trials) {
+               const Results& results) {
   const PackFile file(options.pack);
   Json all = Json::array();
   for (const TunedTable& table : tables) {
-    const PackRegret regret = regret_of(file.pack(), table, trials);
+    const PackRegret regret = regret_of(file.pack(), table, results);
     if (options.json) {
       all.push_back(
           {{"op", regret.op}, {"device", regret.device}, {"num_missing", regret.num_missing}});
@@ -250,12 +250,12 @@ int run_cover(const CoverOptions& options) {
     return table.protocol != options.protocol || table.objective != Objective::time;
   });
   if (!options.pack.empty() && !tables.empty()) {
-    return run_regret(options, tables, results.trials);
+    return run_regret(options, tables, results);
   }
   std::vector<CoveredTable> covered;
   for (TunedTable& table : tables) {
-    covered.push_back(cover_table(std::move(table), results.trials, slow_down,
-                                  static_cast<std::size_t>(options.most)));
+    covered.push_back(
+        cover_table(std::move(table), results, slow_down, static_cast<std::size_t>(options.most)));
   }
   if (options.json) {
     write_out(document(

@@ -65,10 +65,10 @@ bool is_refuted(const TunedTable& table, const TunedRow& entry) {
   return true;
 }
 
-/// Tables, and the trials that they were made of.
+/// Tables, and the results that they were made of.
 struct LoadedTables {
   std::vector<TunedTable> tables;
-  std::vector<TrialRow> trials;
+  Results results;
 };
 
 LoadedTables load_tables(const ExportOptions& options, const Store& store) {
@@ -89,7 +89,7 @@ LoadedTables load_tables(const ExportOptions& options, const Store& store) {
            (!options.objective.empty() && to_text(table.objective) != options.objective);
   });
   for (TunedTable& table : tables) table = unique_problems(std::move(table), results.trials);
-  return {std::move(tables), std::move(results.trials)};
+  return {std::move(tables), std::move(results)};
 }
 
 /// In full, failed ones too; measured here first.
@@ -201,14 +201,14 @@ int run_export(const ExportOptions& options) {
     write_text(options.output, trials_as->second(trials));
     return kExitDone;
   }
-  auto [tables, trials] = load_tables(options, store);
+  auto [tables, results] = load_tables(options, store);
   if (tables.empty()) {
     return say_nothing_found(options, store, "re-ranked winner (only these are exported)");
   }
   if (options.format == kPack) {
     std::vector<CrossTable> crossed;
     for (const TunedTable& table : tables) {
-      const MeasuredConfigs measured = measured_configs(table, trials);
+      const MeasuredConfigs measured = measured_configs(table, results);
       crossed.push_back({table, regrets(measured.times, measured.winners)});
     }
     write_out(export_pack(crossed, store, options.archs, options.output));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <future>
 #include <limits>
 #include <map>
@@ -362,8 +363,12 @@ int list_pack(const std::string& path, bool json) {
   return kExitDone;
 }
 
-MeasuredConfigs measured_configs(const TunedTable& table, const std::vector<TrialRow>& trials) {
+MeasuredConfigs measured_configs(const TunedTable& table, const Results& results) {
   MeasuredConfigs measured;
+  std::unordered_map<std::int64_t, double> ranked_ns;  // by trial
+  for (const RankRow& rank : results.ranks) {
+    for (const RankEntry& entry : rank.record.entries) ranked_ns[entry.trial_id] = entry.median_ns;
+  }
   std::unordered_map<std::string, std::size_t> problems, configs;
   for (const TunedRow& entry : table.entries) {
     problems.emplace(to_text(entry.problem), problems.size());
@@ -382,7 +387,7 @@ MeasuredConfigs measured_configs(const TunedTable& table, const std::vector<Tria
   for (const TunedRow& entry : table.entries) {
     measured.winners.push_back(place_of(entry.best.kernel, entry.best.config));
   }
-  for (const TrialRow& row : trials) {
+  for (const TrialRow& row : results.trials) {
     const TrialRecord& trial = row.record;
     if (trial.kernel.op != table.op || row.device.slug() != table.device.slug() ||
         trial.protocol.name != table.protocol || trial.outcome.status != Status::correct ||
@@ -393,11 +398,24 @@ MeasuredConfigs measured_configs(const TunedTable& table, const std::vector<Tria
     if (problem == problems.end()) continue;
     measured.trials[place_of(trial.kernel.name, trial.config)][problem->second] = &row;
   }
+  const auto screened_ns = [](const TrialRow* trial) {
+    return trial == nullptr ? std::numeric_limits<double>::infinity()
+                            : trial->record.outcome.timing->median_ns;
+  };
   for (const auto& of_config : measured.trials) {
     std::vector<double>& time_ns = measured.times.time_ns.emplace_back();
-    for (const TrialRow* trial : of_config) {
-      time_ns.push_back(trial == nullptr ? std::numeric_limits<double>::infinity()
-                                         : trial->record.outcome.timing->median_ns);
+    for (std::size_t i = 0; i < of_config.size(); ++i) {
+      const double own_ns = screened_ns(of_config[i]);
+      const auto ranked =
+          std::isfinite(own_ns) ? ranked_ns.find(of_config[i]->id) : ranked_ns.end();
+      if (ranked != ranked_ns.end() && ranked->second > 0) {
+        time_ns.push_back(ranked->second);
+        continue;
+      }
+      const double winner_ns = screened_ns(measured.trials[measured.winners[i]][i]);
+      const double scale =
+          std::isfinite(winner_ns) ? table.entries[i].time_ns.value / winner_ns : 1;
+      time_ns.push_back(own_ns * scale);
     }
   }
   return measured;
@@ -411,7 +429,7 @@ void choose_configs(TunedTable& table, const MeasuredConfigs& measured,
     const TrialRecord& record = trial->record;
     TunedRow& entry = table.entries[i];
     entry.best = {record.kernel.name, record.config};
-    entry.time_ns.value = record.outcome.timing->median_ns;
+    entry.time_ns.value = measured.times.time_ns[chosen[i]][i];
     entry.trial_id = trial->id;
     entry.version = record.kernel;
     entry.cubin_hash = record.compile.cubin_hash;

@@ -24,7 +24,8 @@ std::string export_pack(const std::vector<CrossTable>& tables, const Store& stor
 /// Prints what a pack has. Throws UsageError for a damaged one.
 int list_pack(const std::string& path, bool json);
 
-/// What was measured of configurations for the problems of a table: the medians of the screening.
+/// What was measured of configurations for the problems of a table: the medians of a re-rank, which
+/// noise changes less, or else the screening's, over the winner's there.
 struct MeasuredConfigs {
   /// Of each configuration and problem, as in `times`; null: not measured.
   std::vector<std::vector<const TrialRow*>> trials;
@@ -33,8 +34,8 @@ struct MeasuredConfigs {
   std::vector<std::size_t> winners;
 };
 
-/// Takes the newest trial of each. What is returned points into `trials`.
-MeasuredConfigs measured_configs(const TunedTable& table, const std::vector<TrialRow>& trials);
+/// Takes the newest trial of each. What is returned points into `results`.
+MeasuredConfigs measured_configs(const TunedTable& table, const Results& results);
 
 /// Gives each row the configuration, with what its trial says of it.
 void choose_configs(TunedTable& table, const MeasuredConfigs& measured,

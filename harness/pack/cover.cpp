@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -69,8 +70,86 @@ struct LogRatios {
     return best;
   }
 
+  /// Those above `loss`, in order.
+  std::vector<double> above(double loss) const {
+    std::set<double> all(of_library.begin(), of_library.end());
+    for (const std::vector<double>& logs : of_config) all.insert(logs.begin(), logs.end());
+    return {all.upper_bound(loss), all.end()};
+  }
+
   std::vector<double> of_library;
   std::vector<std::vector<double>> of_config;
+};
+
+/// Looks for the fewest configurations with which no problem loses more than `enough`, by branch
+/// and bound. Where a configuration serves a problem, the problem loses no more.
+class FewestSearch {
+ public:
+  FewestSearch(const LogRatios& logs, double enough) : served_(logs.of_config.size()) {
+    for (std::size_t i = 0; i < logs.of_library.size(); ++i) {
+      if (logs.of_library[i] <= enough) continue;
+      std::vector<std::size_t> serving;
+      for (std::size_t config = 0; config < logs.of_config.size(); ++config) {
+        if (logs.of_config[config][i] <= enough) serving.push_back(config);
+      }
+      if (!serving.empty()) serving_.push_back(std::move(serving));  // else nothing is known
+    }
+    std::ranges::stable_sort(serving_, {}, &std::vector<std::size_t>::size);
+    for (std::size_t i = 0; i < serving_.size(); ++i) {
+      for (const std::size_t config : serving_[i]) served_[config].push_back(i);
+    }
+  }
+
+  /// Nothing: there are none of at most `most`, or kMostSteps found none.
+  std::optional<std::vector<std::size_t>> run(std::size_t most) {
+    room_ = most + 1;
+    extend(std::vector<char>(serving_.size(), true));
+    return std::move(found_);
+  }
+
+ private:
+  static constexpr int kMostSteps = 20'000;
+
+  void extend(const std::vector<char>& open) {
+    if (++steps_ > kMostSteps) return;
+    // Problems that no configuration serves together need one each.
+    std::vector<char> counted(served_.size(), false);
+    std::size_t least = chosen_.size();
+    std::optional<std::size_t> hardest;  // that the fewest serve
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      if (!open[i]) continue;
+      if (!hardest) hardest = i;
+      if (std::ranges::any_of(serving_[i], [&](std::size_t config) { return counted[config]; })) {
+        continue;
+      }
+      ++least;
+      for (const std::size_t config : serving_[i]) counted[config] = true;
+    }
+    if (least >= room_) return;
+    if (!hardest) {
+      room_ = chosen_.size();
+      found_ = chosen_;
+      return;
+    }
+    std::vector<std::size_t> next = serving_[*hardest];
+    std::ranges::stable_sort(next, std::ranges::greater(), [&](std::size_t config) {
+      return std::ranges::count_if(served_[config], [&](std::size_t i) { return open[i]; });
+    });
+    for (const std::size_t config : next) {
+      std::vector<char> rest = open;
+      for (const std::size_t i : served_[config]) rest[i] = false;
+      chosen_.push_back(config);
+      extend(rest);
+      chosen_.pop_back();
+    }
+  }
+
+  std::vector<std::vector<std::size_t>> serving_;  // by problem that needs one, the hardest first
+  std::vector<std::vector<std::size_t>> served_;   // by configuration
+  std::vector<std::size_t> chosen_;
+  std::optional<std::vector<std::size_t>> found_;
+  std::size_t room_ = 0;  // a choice must have fewer
+  int steps_ = 0;
 };
 
 }  // namespace
@@ -83,65 +162,43 @@ double CrossTimes::fastest_ns(std::size_t problem) const {
 
 std::vector<std::size_t> cover(const CrossTimes& times, double slow_down, std::size_t most) {
   const LogRatios logs(times);
-  const double enough = std::log(1 + slow_down);
-  // How many problems have no configuration that is fast enough, then how much all lose.
-  using Loss = std::pair<std::size_t, double>;
-  const auto loss_with = [&](const std::vector<double>& best, const std::vector<double>& added) {
-    Loss loss{0, 0};
-    for (std::size_t i = 0; i < best.size(); ++i) {
-      const double log_ratio = std::min(best[i], added[i]);
+  double enough = std::log(1 + slow_down);
+  std::vector<std::size_t> chosen;
+  const auto is_found = [&](double loss) {
+    std::optional<std::vector<std::size_t>> found = FewestSearch(logs, loss).run(most);
+    if (!found) return false;
+    chosen = *std::move(found);
+    enough = loss;
+    return true;
+  };
+  if (!is_found(enough)) {
+    // The losses below the one that is found are too small.
+    const std::vector<double> losses = logs.above(enough);
+    std::ranges::partition_point(losses, [&](double loss) { return !is_found(loss); });
+  }
+  // As many others may lose less in all.
+  const auto loss_of_chosen = [&] {
+    std::pair<int, double> loss{0, 0};  // how many problems are not served, then what all lose
+    for (const double log_ratio : logs.best_of(chosen)) {
       if (log_ratio > enough) ++loss.first;
       loss.second += log_ratio;
     }
     return loss;
   };
-  const std::size_t num_configs = logs.of_config.size();
-  const auto serves = [&](std::size_t config, std::size_t problem) {
-    return logs.of_config[config][problem] <= enough;
-  };
-  // The configuration that is best added: any, or one that serves the problem.
-  const auto next_to = [&](const std::vector<double>& best, std::optional<std::size_t> problem) {
-    std::pair<Loss, std::size_t> next{{best.size() + 1, 0}, 0};
-    for (std::size_t config = 0; config < num_configs; ++config) {
-      if (problem && !serves(config, *problem)) continue;
-      next = std::min(next, std::pair(loss_with(best, logs.of_config[config]), config));
-    }
-    return next;
-  };
-  // One that serves the problem which the fewest serve is needed anyway: so it comes first.
-  const auto hardest = [&](const std::vector<double>& best) {
-    std::pair<std::size_t, std::size_t> least{num_configs + 1, 0};
-    for (std::size_t i = 0; i < best.size(); ++i) {
-      if (best[i] <= enough) continue;
-      std::size_t num_serving = 0;
-      for (std::size_t config = 0; config < num_configs; ++config) {
-        if (serves(config, i)) ++num_serving;
-      }
-      if (num_serving > 0) least = std::min(least, std::pair(num_serving, i));
-    }
-    return least.first > num_configs ? std::nullopt : std::optional(least.second);
-  };
-  std::vector<std::size_t> chosen;
-  Loss loss = loss_with(logs.of_library, logs.of_library);
-  while (chosen.size() < most) {
-    const std::vector<double> best = logs.best_of(chosen);
-    const std::optional<std::size_t> problem = hardest(best);
-    if (!problem) break;
-    const auto [lower, next] = next_to(best, problem);
-    chosen.push_back(next);
-    loss = lower;
-  }
-  // Later ones may serve most of what the first ones were chosen for.
+  auto least = loss_of_chosen();
   for (bool is_better = true; is_better;) {
     is_better = false;
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-      std::vector<std::size_t> others = chosen;
-      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-      const auto [lower, next] = next_to(logs.best_of(others), std::nullopt);
-      if (!(lower < loss)) continue;
-      chosen[i] = next;
-      loss = lower;
-      is_better = true;
+    for (std::size_t& each : chosen) {
+      const std::size_t before = each;
+      std::size_t best = before;
+      for (std::size_t config = 0; config < logs.of_config.size(); ++config) {
+        each = config;
+        const auto loss = loss_of_chosen();
+        if (!(loss < least)) continue;
+        std::tie(best, least) = std::pair(config, loss);
+      }
+      each = best;
+      is_better = is_better || best != before;
     }
   }
   return chosen;

@@ -24,9 +24,9 @@ struct CrossTimes {
 };
 
 /// Configurations, as places in CrossTimes::time_ns, so that each problem has one that is at most
-/// `slow_down` (0.03) slower than the fastest, or has the library: at most `most`, and
-/// as few as a search finds that begins with the problems that the fewest serve. Each is then
-/// exchanged for another while that helps.
+/// `slow_down` (0.03) slower than the fastest, or has the library: the fewest. Where these are more
+/// than `most`, so many with which the slowest problem loses least. Of several choices one with
+/// which all problems lose little.
 std::vector<std::size_t> cover(const CrossTimes& times, double slow_down, std::size_t most);
 
 /// Which of the configurations, of which there is at least one, is the fastest for each problem.

@@ -28,7 +28,7 @@ TEST(Cover, TakesTheFewestConfigurations) {
   const CrossTimes times = four_problems();
   EXPECT_THAT(cover(times, 0.03, 12), UnorderedElementsAre(0, 1));
   EXPECT_THAT(cover(times, 0.10, 12), ElementsAre(2));
-  EXPECT_THAT(cover(times, 0.03, 1), ElementsAre(1));  // both cover two; it loses less
+  EXPECT_THAT(cover(times, 0.03, 1), ElementsAre(2));  // the slowest loses least
   EXPECT_THAT(cover({}, 0.03, 12), IsEmpty());
   EXPECT_THAT(fastest_of(times, {1, 2}), ElementsAre(2, 2, 1, 1));
 }
@@ -42,6 +42,19 @@ TEST(Cover, BeginsWithTheProblemsThatFewServe) {
                    {200, 200, 200, 100, 100, 100}};
   times.library_ns = times.first_ns = std::vector<double>(6, kMissing);
   EXPECT_THAT(cover(times, 0.03, 2), UnorderedElementsAre(1, 2));
+}
+
+// The first configuration serves the most problems, and with it there are three.
+TEST(Cover, LooksForTheFewestToTheEnd) {
+  CrossTimes times;
+  for (std::int64_t m = 1; m <= 5; ++m) times.problems.push_back({{"M", m}});
+  times.time_ns = {{100, 100, 100, 200, 200},
+                   {100, 200, 200, 100, 200},
+                   {200, 100, 100, 200, 100},
+                   {200, 200, 200, 100, 200},
+                   {200, 200, 200, 200, 100}};
+  times.library_ns = times.first_ns = std::vector<double>(5, kMissing);
+  EXPECT_THAT(cover(times, 0.03, 12), UnorderedElementsAre(1, 2));
 }
 
 // A program calls the library there.
