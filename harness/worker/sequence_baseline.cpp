@@ -68,7 +68,10 @@ SequenceBaseline::SequenceBaseline(WorkerState& worker, const TrialRequest& requ
 }
 
 bool SequenceBaseline::has_graph(const BaselinePlan& baseline, const MeasureSpec& measure) {
-  return baseline.steps.size() > 1 && measure.protocol != name_of(protocols(), Preparation::graph);
+  constexpr std::string_view kManyLaunches = "grouped_scaled_gemm";
+  const bool one_launch =
+      baseline.steps.size() == 1 && baseline.steps.front().operation != kManyLaunches;
+  return !one_launch && measure.protocol != name_of(protocols(), Preparation::graph);
 }
 
 /// What a step finds under this name.
@@ -122,10 +125,12 @@ void SequenceBaseline::add_operation(const ReferencePlan& step) {
   if (row.id == OperationId::scaled_gemm) {
     call.options.insert({{"transpose_a", false}, {"transpose_b", true}});
     added.enqueue = product(call, added.detail);
+  } else if (row.id == OperationId::grouped_scaled_gemm) {
+    added.enqueue = scaled_products_apart(call, added.detail);
   } else if (row.id == OperationId::gemm) {
     added.enqueue = product(call, added.detail);
   } else if (row.id == OperationId::grouped_gemm && call.flag(std::string(kCublasLt))) {
-    added.enqueue = products_apart(call, added.detail);
+    added.enqueue = products_apart(products_of_groups(call, worker_->engine), added.detail);
   } else if (row.id == OperationId::grouped_gemm) {
     auto grouped = std::make_shared<GroupedMatmul>(worker_->driver, worker_->engine, call);
     added.enqueue = [grouped] { grouped->enqueue(); };
@@ -153,15 +158,90 @@ std::function<void()> SequenceBaseline::product(const OperationCall& call, std::
   return [lt, best, out] { lt->enqueue(best, out); };
 }
 
-std::function<void()> SequenceBaseline::products_apart(const OperationCall& call,
+std::function<void()> SequenceBaseline::products_apart(const std::vector<OperationCall>& groups,
                                                        std::string& detail) {
   std::vector<std::function<void()>> products;
-  for (const OperationCall& group : products_of_groups(call, worker_->engine)) {
-    products.push_back(product(group, detail));
-  }
+  for (const OperationCall& group : groups) products.push_back(product(group, detail));
   detail = fmt::format("{} products by cuBLASLt", products.size());
   return [products] {
     for (const auto& enqueue_one : products) enqueue_one();
+  };
+}
+
+/// cuBLASLt takes rows by fours, and wants their scales in a matrix of their own. So the scales are
+/// copied first, and the product of a group also makes up to three rows of the next group, which
+/// are made again later. The last rows have room elsewhere. Where scales lie in another way than
+/// cuBLASLt has them, `product` refuses them.
+std::function<void()> SequenceBaseline::scaled_products_apart(OperationCall call,
+                                                              std::string& detail) {
+  call.options.insert({{"transpose_a", false}, {"transpose_b", true}});
+  const Operand &a = call.operand("a"), &b = call.operand("b");
+  const Operand &a_scales = call.operand("a_scales"), &b_scales = call.operand("b_scales");
+  const auto begin_of = [](const Operand& part, const Operand& whole) {
+    return static_cast<std::int64_t>(part.data - whole.data) / size_bytes(whole.dtype);
+  };
+  std::vector<OperationCall> groups = products_of_groups(call, worker_->engine);
+  std::vector<std::int32_t> sources;  // of each copied scale
+  std::vector<DeviceCopy> before, after;
+  const auto move = [&](Operand& part, std::int64_t rows, std::vector<DeviceCopy>& copies) {
+    const auto row_bytes = static_cast<std::size_t>(part.shape.at(1) * size_bytes(part.dtype));
+    const auto bytes = static_cast<std::size_t>(part.shape.at(0)) * row_bytes;
+    memory_.push_back(allocate(worker_->driver, static_cast<std::size_t>(rows) * row_bytes));
+    copies.push_back({memory_.back().get(), part.data, bytes});
+    part.data = memory_.back().get();
+  };
+  for (OperationCall& group : groups) {
+    Operand &rows = group.operands.at("a"), &out = group.operands.at("out");
+    const std::int64_t begin = begin_of(rows, a) / a.shape.at(1);
+    const std::int64_t num_rows = rows.shape.at(0), padded_rows = (num_rows + 3) / 4 * 4;
+    const std::int64_t matrix = begin_of(group.operand("b"), b) / (b.shape.at(1) * b.shape.at(2));
+    const std::int64_t matrix_scales = b_scales.elements() / b_scales.shape.at(0);
+    if (begin + padded_rows > a.shape.at(0)) {
+      move(rows, padded_rows, before);
+      move(out, padded_rows, after);
+      std::swap(after.back().to, after.back().from);
+    }
+    rows.shape[0] = out.shape[0] = padded_rows;
+    group.options = call.options;
+    group.operands["a_scales"] = {
+        sources.size() * sizeof(float), a_scales.dtype, {a_scales.shape.at(0), padded_rows}};
+    group.operands["b_scales"] = {
+        b_scales.data + static_cast<CUdeviceptr>(matrix * matrix_scales) * sizeof(float),
+        b_scales.dtype,
+        {b_scales.shape.at(1), b_scales.shape.at(2)}};
+    for (std::int64_t block = 0; block < a_scales.shape.at(0); ++block) {
+      const std::int64_t first = block * a_scales.shape.at(1) + begin;
+      for (std::int64_t row = 0; row < padded_rows; ++row) {
+        sources.push_back(static_cast<std::int32_t>(first + std::min(row, num_rows - 1)));
+      }
+    }
+  }
+  const auto count = static_cast<std::int64_t>(sources.size());
+  const std::size_t bytes = sources.size() * sizeof(float);
+  const CUdeviceptr index = memory_.emplace_back(allocate(worker_->driver, bytes)).get();
+  const CUdeviceptr copied = memory_.emplace_back(allocate(worker_->driver, bytes)).get();
+  worker_->driver.check(
+      worker_->driver.cuMemcpyHtoDAsync(index, sources.data(), bytes, worker_->stream),
+      "cuMemcpyHtoDAsync");
+  worker_->synchronise();
+  for (OperationCall& group : groups) group.operands.at("a_scales").data += copied;
+  const auto copy_all = [this](const std::vector<DeviceCopy>& copies) {
+    for (const auto& [to, from, size] : copies) {
+      worker_->driver.check(worker_->driver.cuMemcpyDtoDAsync(to, from, size, worker_->stream),
+                            "cuMemcpyDtoDAsync");
+    }
+  };
+  const auto prepare = [this, copy_all, before, a_scales, index, copied, count] {
+    copy_all(before);
+    worker_->support.gather_rows({a_scales.data, 0, 1, 0, a_scales.dtype}, a_scales.elements(),
+                                 {index, 0, 1, 0, DType::i32}, {}, 1, DType::f32, copied,
+                                 {count, 1});
+  };
+  prepare();
+  return [prepare, products = products_apart(groups, detail), copy_all, after] {
+    prepare();
+    products();
+    copy_all(after);
   };
 }
 

@@ -41,7 +41,9 @@ class SequenceBaseline : public Baseline {
   void add_operation(const ReferencePlan& step);
   void add_kernel(const ReferenceKernelPlan& kernel);
   std::function<void()> product(const OperationCall& call, std::string& detail);
-  std::function<void()> products_apart(const OperationCall& call, std::string& detail);
+  std::function<void()> products_apart(const std::vector<OperationCall>& groups,
+                                       std::string& detail);
+  std::function<void()> scaled_products_apart(OperationCall call, std::string& detail);
   std::function<void()> sparse_product(const OperationCall& call, std::string& detail);
   Operand operand(const std::string& name) const;
   Operand make_result(const std::string& name, DType dtype, std::vector<std::int64_t> shape);

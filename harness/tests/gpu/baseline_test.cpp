@@ -142,6 +142,39 @@ TEST_F(BaselineTest, ProductsMayBeOfGroups) {
   EXPECT_THAT(failures.at("other"), HasSubstr("C["));
 }
 
+TEST_F(BaselineTest, ProductsOfGroupsMayHaveScales) {
+  if (runner_->info().cc != 90) GTEST_SKIP() << "cuBLASLt has these on Hopper alone";
+  const std::string step =
+      "grouped_scaled_gemm: {a: A, a_scales: A_scales, b: B, starts: starts, out: C, "
+      "transpose_a_scales: true, b_scales: ";
+  const auto failures = failures_of(
+      "dims: [M, E]\nargs:\n"
+      "  - {name: X, dtype: bf16, shape: [M, 512], role: in}\n"
+      "  - {name: A, dtype: e4m3, shape: [M, 512], role: in,\n"
+      "     fill: {quantise: {of: X, block: [1, 128]}}}\n"
+      "  - {name: A_scales, dtype: f32, shape: [4, 4 * cdiv(M, 4)], role: in,\n"
+      "     fill: {scales: {of: A, transpose: true}}}\n"
+      "  - {name: B, dtype: e4m3, shape: [E, 256, 512], role: in}\n"
+      "  - {name: B_scales, dtype: f32, shape: [E, 2, 4], role: in,\n"
+      "     fill: {name: uniform, low: 0.001, high: 0.005}}\n"
+      "  - {name: others, dtype: f32, shape: [E, 2, 4], role: in,\n"
+      "     fill: {name: uniform, low: 0.001, high: 0.005}}\n"
+      "  - {name: starts, dtype: i32, shape: [E + 1], role: in,\n"
+      "     fill: {name: row_starts, nonzeros: M}}\n"
+      "  - {name: C, dtype: bf16, shape: [M, 256], role: out}\n"
+      "reference: [{" +
+      step +
+      "B_scales}}]\n"
+      "baseline:\n  - groups: [{" +
+      step + "B_scales}}]\n  - other: [{" + step +
+      "others}}]\n"
+      "smoke: {M: 1001, E: 8}\n");
+  EXPECT_EQ(failures.at("groups"), "");
+  EXPECT_EQ(failures.at("groups_graph"), "");  // so many launches take less time in a graph
+  EXPECT_THAT(details_.at("groups"), HasSubstr("products by cuBLASLt"));
+  EXPECT_THAT(failures.at("other"), HasSubstr("C["));
+}
+
 TEST_F(BaselineTest, ASparseProductIsThatOfCusparse) {
   const auto failures = failures_of(
       "dims: [M, N]\nargs:\n"
