@@ -94,7 +94,7 @@ const std::vector<OperationRow>& operations() {
       binary(OperationId::add, "add", kNumbers),
       binary(OperationId::mul, "mul", kNumbers),
       {OperationId::bias, "bias", {{"x", 0, kReals}, {"bias", 1, kReals}}, {{"out", 0, kReals}}},
-      unary(OperationId::relu, "relu", kNumbers),
+      unary(OperationId::relu, "relu", kNumbers, {{"slope", 0.0, true}}),
       unary(OperationId::silu, "silu", kReals),
       unary(OperationId::gelu, "gelu", kReals, {{"tanh", false}}),
       {OperationId::swiglu,

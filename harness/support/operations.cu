@@ -19,14 +19,14 @@ enum Pointwise { kCopy, kAdd, kMultiply, kRelu, kSilu, kGelu, kGeluTanh, kGate }
 
 __device__ double silu(double x) { return x / (1 + exp(-x)); }
 
-__device__ double pointwise(int function, double a, double b) {
+__device__ double pointwise(int function, double a, double b, double slope) {
   switch (function) {
     case kAdd:
       return a + b;
     case kMultiply:
       return a * b;
     case kRelu:
-      return a > 0 ? a : 0;
+      return a > 0 ? a : slope > 0 ? slope * a : 0;
     case kSilu:
       return silu(a);
     case kGelu:  // by erfc, since 1 + erf loses all digits of a large negative a
@@ -41,8 +41,9 @@ __device__ double pointwise(int function, double a, double b) {
 }
 
 // The squared size of the terms of an element, from those of its operands. No activation's slope
-// is above 1.13.
-__device__ double squared_terms(int function, double a, double b, double a_terms, double b_terms) {
+// is above 1.13, but for one that is given.
+__device__ double squared_terms(int function, double a, double b, double slope, double a_terms,
+                                double b_terms) {
   switch (function) {
     case kCopy:
       return a_terms;
@@ -53,7 +54,7 @@ __device__ double squared_terms(int function, double a, double b, double a_terms
     case kGate:
       return 1.28 * b * b * a_terms + silu(a) * silu(a) * b_terms;
     default:
-      return 1.28 * a_terms;
+      return fmax(1.28, slope * slope) * a_terms;
   }
 }
 
@@ -61,14 +62,14 @@ __device__ double squared_terms(int function, double a, double b, double a_terms
 // term.
 extern "C" __global__ void assay_pointwise(int function, Strided a, Strided b, int dtype, void* out,
                                            i64 rows, i64 columns, Strided a_terms, Strided b_terms,
-                                           float* terms) {
+                                           float* terms, double slope) {
 #pragma unroll 1
   for (i64 i = first_index(); i < rows * columns; i += stride()) {
     const i64 row = i / columns, column = i % columns;
     const double x = load(a, row, column, 0), y = load(b, row, column, 0);
-    store(dtype, out, i, pointwise(function, x, y));
+    store(dtype, out, i, pointwise(function, x, y, slope));
     if (!terms) continue;
-    terms[i] = (float)squared_terms(function, x, y, load(a_terms, row, column, x * x),
+    terms[i] = (float)squared_terms(function, x, y, slope, load(a_terms, row, column, x * x),
                                     load(b_terms, row, column, y * y));
   }
 }

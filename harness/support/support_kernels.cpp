@@ -206,9 +206,9 @@ void SupportKernels::gather(DType dtype, CUdeviceptr data, std::int64_t first, s
 
 void SupportKernels::pointwise(Pointwise function, const Strided& a, const Strided& b, DType dtype,
                                CUdeviceptr out, const Rows& size, const Strided& a_terms,
-                               const Strided& b_terms, CUdeviceptr terms) const {
+                               const Strided& b_terms, CUdeviceptr terms, double slope) const {
   launch(pointwise_, std::max(size.rows * size.columns, kThreads), function, a, b, dtype, out,
-         size.rows, size.columns, a_terms, b_terms, terms);
+         size.rows, size.columns, a_terms, b_terms, terms, slope);
 }
 
 void SupportKernels::largest(DType dtype, CUdeviceptr data, const Blocks& blocks,

@@ -163,10 +163,11 @@ class SupportKernels {
               std::int64_t count, CUdeviceptr out) const;
   /// out[row, column] = function(a, b), in fp64 as everything below. Here and below, `terms` gets
   /// the squared size of the terms of each element of `out`, in f32, unless it is 0. Those of an
-  /// operand that is a sum itself are in `x_terms`; an element of others is one term.
+  /// operand that is a sum itself are in `x_terms`; an element of others is one term. `slope` is
+  /// that of relu below 0.
   void pointwise(Pointwise function, const Strided& a, const Strided& b, DType dtype,
                  CUdeviceptr out, const Rows& size, const Strided& a_terms = {},
-                 const Strided& b_terms = {}, CUdeviceptr terms = 0) const;
+                 const Strided& b_terms = {}, CUdeviceptr terms = 0, double slope = 0) const;
   /// The size of the largest element of each block, in f32, row by row.
   void largest(DType dtype, CUdeviceptr data, const Blocks& blocks, CUdeviceptr out) const;
   /// The elements over the scales of their blocks, which follow from what `largest` made. Terms as

@@ -25,7 +25,7 @@ Strided terms_at(const OperationCall& call, const Operand* operand, const Stride
   return {};
 }
 
-double value(Pointwise function, double a, double b) {
+double value(Pointwise function, double a, double b, double slope) {
   switch (function) {
     case Pointwise::copy:
       return a;
@@ -34,7 +34,7 @@ double value(Pointwise function, double a, double b) {
     case Pointwise::multiply:
       return a * b;
     case Pointwise::relu:
-      return a > 0 ? a : 0;
+      return a > 0 ? a : slope > 0 ? slope * a : 0;
     case Pointwise::silu:
       return a / (1 + std::exp(-a));
     // As support.cu has them: 1 + erf(x) and 1 + tanh(x) lose all digits where x is far below 0.
@@ -72,7 +72,7 @@ class PointwiseOperation : public Operation {
     const Operand& out = call.operand("out");
     engine.support().pointwise(function(call), at.a_at, at.b_at, out.dtype, out.data, rows_of(out),
                                terms_at(call, at.a, at.a_at), terms_at(call, at.b, at.b_at),
-                               call.terms_of("out"));
+                               call.terms_of("out"), slope(call));
   }
 
   std::optional<ExactElement> exact(const OperationCall& call, std::size_t, std::int64_t index,
@@ -86,11 +86,16 @@ class PointwiseOperation : public Operation {
       return read(*operand, i, 1, 1)[0];
     };
     const double exact_value =
-        value(function(call), element(at.a, at.a_at), element(at.b, at.b_at));
+        value(function(call), element(at.a, at.a_at), element(at.b, at.b_at), slope(call));
     return ExactElement{exact_value, std::abs(exact_value)};
   }
 
  private:
+  /// Below 0, of a relu that leaks.
+  static double slope(const OperationCall& call) {
+    return call.options.contains("slope") ? call.number("slope") : 0;
+  }
+
   Pointwise function(const OperationCall& call) const {
     const bool approximates = function_ == Pointwise::gelu && call.flag("tanh");
     return approximates ? Pointwise::gelu_tanh : function_;

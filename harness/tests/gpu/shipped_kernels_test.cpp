@@ -149,6 +149,12 @@ std::vector<ShippedCase> shipped_cases() {
         "sparse_ffn_columns", "sparse_ffn_columns_f16"}) {
     for (const Problem& problem : sparse) cases.push_back({kernel, problem});
   }
+  for (const char* kernel : {"sparse_ffn_leaky", "sparse_ffn_leaky_f16"}) {
+    for (Problem problem : sparse) {
+      problem.push_back({"slope", 0.25});
+      cases.push_back({kernel, problem});
+    }
+  }
   const Problem many_tokens[] = {
       {{"M", 150}, {"F", 1536}, {"K", 456}, {"density", 0.131}, {"block", 1}},
       {{"M", 77}, {"F", 1001}, {"K", 1304}, {"density", 0.05}, {"block", 1}},

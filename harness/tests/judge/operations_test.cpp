@@ -152,6 +152,9 @@ TEST(Operations, ActivationsAreTheKnownFunctions) {
   };
   const std::vector<std::int64_t> shape = {2, 2};
   EXPECT_THAT(computed("relu", x, tensors, shape), AreNear(Values{0, 0, 0, 1.5}));
+  Operands leaky = x;
+  leaky.options["slope"] = 0.25;
+  EXPECT_THAT(computed("relu", leaky, tensors, shape), AreNear(Values{-0.5, -0.125, 0, 1.5}));
   EXPECT_THAT(computed("silu", x, tensors, shape),
               AreNear(Values{-0.2384058, -0.1887703, 0, 1.2263617}));
   EXPECT_THAT(computed("gelu", with(false), tensors, shape),
