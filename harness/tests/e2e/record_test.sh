@@ -7,7 +7,7 @@ source "$(dirname "$0")/stand_in.sh"
 # A tree of its own, in which nothing is to be built.
 mkdir scripts sweeps build
 cp "$tree"/scripts/{record,examples_table,variants_table,kernel_gate}.sh scripts/
-cp "$tree/scripts/same_code.py" scripts/
+cp "$tree"/scripts/{same_code,speedup_curve}.py scripts/
 printf '#!/bin/sh\n' >scripts/build.sh
 chmod +x scripts/build.sh
 ln -s "$assay" build/assay
@@ -69,6 +69,8 @@ expect 0 '^\| N=1000 \| vector_add \| [0-9]+ \| [0-9.]+ \| 1.000 \[1.000, 1.000\
 [[ $(grep -c '^| N=1000 ' output) -eq $(build/assay list sweeps/small.yaml --json |
   grep -oE '"num_valid": *[0-9]+' | head -1 | grep -oE '[0-9]+$') ]] ||
   fail "the table of BLOCK has not one row for each value"
+expect 1 'no re-ranked configuration of such a problem beside the baseline' \
+  scripts/speedup_curve.py --over cublaslt --along N --line BLOCK "$recording"
 
 # Stale recordings were skipped by their test, and nobody saw them.
 are_as_git_says() { "$tree/harness/tests/e2e/recordings_test.sh" "$assay" "$work" >output 2>&1; }
