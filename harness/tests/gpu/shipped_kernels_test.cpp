@@ -72,7 +72,8 @@ std::vector<ShippedCase> shipped_cases() {
   // Rows of N elements are multiples of 16 bytes, too.
   for (const char* kernel :
        {"gated_mlp", "gated_mlp_f16", "gated_mlp_mma", "gated_mlp_mma_f16", "gemm_nn_wgmma",
-        "gemm_nn_wgmma_f16", "gemm_tn_wgmma", "gemm_tn_wgmma_f16"}) {
+        "gemm_nn_wgmma_f16", "gemm_tn_wgmma", "gemm_tn_wgmma_f16", "gemm_nn_mma", "gemm_nn_mma_f16",
+        "gemm_tn_mma", "gemm_tn_mma_f16"}) {
     cases.push_back({kernel, {{"M", 1000}, {"N", 1096}, {"K", 328}}});
     cases.push_back({kernel, {{"M", 600}, {"N", 1000}, {"K", 776}}});
     cases.push_back({kernel, {{"M", 56}, {"N", 2104}, {"K", 1304}}});
