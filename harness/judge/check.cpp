@@ -40,6 +40,24 @@ double relative_error(const Comparison& found) {
   return std::min(1e30, std::sqrt(found.squared_error / found.squared_reference));
 }
 
+std::string errors_text(std::span<const Validation> validations) {
+  double sum = 0, squares = 0, largest = 0, worst_element = 0;
+  for (const Validation& validation : validations) {
+    sum += validation.relative_error;
+    largest = std::max(largest, validation.relative_error);
+    worst_element = std::max(worst_element, validation.worst_element_ratio);
+  }
+  if (largest == 0) return "";
+  const double mean = sum / static_cast<double>(validations.size());
+  for (const Validation& validation : validations) {
+    squares += (validation.relative_error - mean) * (validation.relative_error - mean);
+  }
+  return fmt::format(
+      "relative error {:.3g} on average, deviation {:.2g}, at most {:.3g}; worst element {:.2g} of "
+      "its bound",
+      mean, std::sqrt(squares / static_cast<double>(validations.size())), largest, worst_element);
+}
+
 double error_across(const Comparison& found) {
   if (found.scaled_reference == 0) return relative_error(found);
   const double along = found.scaled_product * (found.scaled_product / found.scaled_reference);

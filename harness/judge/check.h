@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -117,6 +118,10 @@ double relative_error(const Comparison& found);
 /// size of the terms, whichever is larger. All elements count alike: each is in ratio to the size
 /// of its own terms.
 double error_across(const Comparison& found);
+
+/// What was found on several inputs: "relative error 0.00171 on average, deviation 1.2e-05, at most
+/// 0.00173; worst element 0.31 of its bound". Empty when all outputs were exact.
+std::string errors_text(std::span<const Validation> validations);
 
 /// Where the wrong elements of an output are: "wrong are the last 8 columns (from 56 on)". The last
 /// dimension of `shape` has the columns, the others together have the rows. `bad` has the places of

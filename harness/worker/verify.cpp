@@ -7,9 +7,11 @@
 #include <array>
 #include <chrono>
 #include <map>
+#include <vector>
 
 #include "base/elapsed.h"
 #include "base/file.h"
+#include "judge/check.h"
 #include "worker/prepared_trial.h"
 
 namespace assay {
@@ -32,13 +34,14 @@ std::string repeat(const VerifySpec& spec, const char* what, Step step) {
 }
 
 std::string check_data(WorkerState& worker, const TrialRequest& request, const VerifySpec& spec) {
-  return repeat(spec, "seeds", [&](int step) {
+  std::vector<Validation> found;
+  const std::string done = repeat(spec, "seeds", [&](int step) {
     TrialRequest seeded = request;
     seeded.seed += static_cast<std::uint64_t>(step) + 1;
     worker.inputs.clear();  // also what is not drawn anew, such as indices, is another
     try {
       PreparedTrial trial(worker, seeded);
-      trial.check();
+      found.push_back(trial.check());
       for (const DataKind kind : kKinds) trial.check_on(kind, worker.secret());
     } catch (const Failure& failure) {
       Outcome outcome = failure.outcome();
@@ -46,6 +49,8 @@ std::string check_data(WorkerState& worker, const TrialRequest& request, const V
       throw Failure(std::move(outcome));
     }
   });
+  const std::string errors = errors_text(found);
+  return errors.empty() ? done : done + "; " + errors;
 }
 
 std::string check_launches(WorkerState& worker, const TrialRequest& request,

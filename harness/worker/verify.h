@@ -6,7 +6,7 @@ namespace assay {
 
 /// Makes one check of a verification: launches until the spec's count or its seconds are reached.
 ///
-///   data      on inputs of many seeds, and with each on every kind of data
+///   data      on inputs of many seeds, and with each on every kind of data; tells the errors
 ///   launches  the same again and again, with L2 evicted or not, each of them checked
 ///   streams   two launches at once on two streams, which share the code but no buffer
 ///

@@ -119,6 +119,20 @@ TEST(RelativeError, IsFiniteForEveryOutput) {
   EXPECT_EQ(relative_error(found), 1e30);
 }
 
+TEST(Validation, ErrorsOnSeveralInputsAreSummedUp) {
+  std::vector<Validation> found(3);
+  EXPECT_EQ(errors_text(found), "");
+  found[0].relative_error = 0.001;
+  found[1].relative_error = 0.004;
+  found[2].relative_error = 0.001;
+  found[1].worst_element_ratio = 0.25;
+  found[2].worst_element_ratio = 0.5;
+  EXPECT_EQ(
+      errors_text(found),
+      "relative error 0.002 on average, deviation 0.0014, at most 0.004; worst element 0.5 of "
+      "its bound");
+}
+
 TEST(OutputPart, HasItsElementsAndTheirNames) {
   EXPECT_EQ(compared_elements({}, 20), 20);
   EXPECT_EQ(compared_elements({7, true, false}, 20), 7);
