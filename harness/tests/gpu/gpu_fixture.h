@@ -72,9 +72,9 @@ class GpuTest : public testing::Test {
     return compiler_->submit(
         {source, {source_folder() / "kernels"}, macros, native_arch(info.cc), std::move(entries)});
   }
-  std::future<CompileResult> submit(const KernelSpec& kernel, const Config& config,
-                                    const DeviceInfo& info) {
-    return compiler_->submit(compile_job(kernel, kernel.smoke, config, info, native_arch(info.cc),
+  std::future<CompileResult> submit(const KernelSpec& kernel, const Problem& problem,
+                                    const Config& config, const DeviceInfo& info) {
+    return compiler_->submit(compile_job(kernel, problem, config, info, native_arch(info.cc),
                                          {source_folder() / "kernels"}));
   }
 
@@ -125,7 +125,7 @@ class GpuTest : public testing::Test {
     }
     TrialRequest request;
     request.plan = make_plan(kernel, kernel.smoke, config, info);
-    const CompileResult result = submit(kernel, config, info).get();
+    const CompileResult result = submit(kernel, kernel.smoke, config, info).get();
     EXPECT_TRUE(result.ok) << result.log;
     name_entries(request.plan, result);
     request.cubin_path = result.cubin_path;

@@ -228,7 +228,7 @@ void RandomConfigurations::expect_right(const KernelSpec& kernel, const Problem&
   ASSERT_FALSE(configs.empty());
   std::vector<std::future<CompileResult>> compiled;
   for (const Config& config : configs) {
-    compiled.push_back(submit(kernel, config, info));
+    compiled.push_back(submit(kernel, problem, config, info));
   }
   for (std::size_t i = 0; i < configs.size(); ++i) {
     const CompileResult result = compiled[i].get();

@@ -24,8 +24,10 @@ TEST_F(VerifyTest, AGoodKernelPasses) {
       const Outcome outcome = verify(kernel, check, count);
       EXPECT_EQ(outcome.status, Status::correct) << name << " " << check << ": " << outcome.message;
       EXPECT_THAT(outcome.message, testing::StartsWith(std::to_string(count))) << name;
-      const bool has_error = name != std::string("vector_add") && check == std::string("data");
-      EXPECT_EQ(outcome.message.find("relative error") != std::string::npos, has_error) << name;
+      // The others may be exact: a product whose terms are added in the order of cuBLAS is.
+      if (name == std::string("softmax") && check == std::string("data")) {
+        EXPECT_THAT(outcome.message, testing::HasSubstr("relative error"));
+      }
     }
   }
 }
