@@ -2,10 +2,11 @@
 
 #include "cuda/lt_product.h"
 #include "space/plan.h"
+#include "spec/kernel_spec.h"
 
 namespace assay {
 
-/// What cuBLASLt computes where the plan's reference is one product.
-LtShape product_shape(const Plan& plan);
+/// What cuBLASLt computes for a product of the plan's buffers.
+LtShape product_shape(const Plan& plan, const ReferenceSpec& product);
 
 }  // namespace assay

@@ -66,9 +66,8 @@ std::string why_fallback(const Ranked& nearest, const Problem& problem, Choice& 
 /// Has cuBLASLt called. Returns why it cannot be: empty if it can.
 std::string plan_fallback(const KernelSpec& kernel, const Problem& problem,
                           const DeviceInfo& device, Choice& choice) {
-  const ReferenceSpec& product = kernel.reference[0];
   choice.plan.kernel = "cublasLtMatmul";
-  choice.plan.reference.push_back({product.operation, product.operands, product.options});
+  choice.product = kernel.reference.data();
   try {
     const Evaluator evaluator(kernel, problem, device);
     choice.plan.args.reserve(  // a new page of memory costs as much as the rest of a choice

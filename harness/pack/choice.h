@@ -27,8 +27,8 @@ struct Choice {
   /// The tuned problems around, where their times decided.
   const PackRow* below = nullptr;
   const PackRow* above = nullptr;
-  /// Of a fallback: the arguments that the caller passes, and the product as a reference.
-  Plan plan;
+  Plan plan;  // of a fallback: the arguments that the caller passes, alone
+  const ReferenceSpec* product = nullptr;  // of a fallback
   int algorithm = 0;  // of a fallback: the row's if it is for this problem and GPU, else 0
 };
 

@@ -148,15 +148,14 @@ void TunedPlan::load(const Driver& driver, const Module& module) {
 }
 
 void TunedPlan::load(const Driver& driver, const CublasLt& cublas) {
-  const ReferencePlan& step = choice_.plan.reference.at(0);
   const auto number_of = [&](const char* operand) {
-    const std::string& name = step.operands.at(operand);
+    const std::string& name = choice_.product->operands.at(operand);
     return static_cast<std::size_t>(
         std::ranges::find_if(arguments_,
                              [&](const BufferPlan* each) { return each->name == name; }) -
         arguments_.begin());
   };
-  LtProduct product(cublas, product_shape(choice_.plan));
+  LtProduct product(cublas, product_shape(choice_.plan, *choice_.product));
   const auto aligned = product.algorithms(), any = product.algorithms(kArgumentAlignment);
   if (aligned.empty() || any.empty()) {
     throw Refusal(ASSAY_NOTHING_FITS, "cuBLASLt has no algorithm for the product");

@@ -142,8 +142,8 @@ int run(const std::string& path, const std::string& op, const Problem& problem) 
   std::function<void()> raw;
   if (choice.match == Match::fallback) {
     cublas.emplace(toolkit_libraries());
-    product.emplace(*cublas, product_shape(choice.plan));
-    const auto& operands = choice.plan.reference[0].operands;
+    product.emplace(*cublas, product_shape(choice.plan, *choice.product));
+    const auto& operands = choice.product->operands;
     raw = [&product, algorithm = product->algorithms().at(0).algo, workspace,
            a = addresses.at(operands.at("a")), b = addresses.at(operands.at("b")),
            out = addresses.at(operands.at("out"))] {

@@ -202,7 +202,7 @@ TEST_F(FallbackTest, IsTheProductByTheMeasuredAlgorithm) {
   EXPECT_EQ(choice.code, nullptr);
   ASSERT_EQ(choice.plan.args.size(), 3u);
   EXPECT_EQ(choice.plan.find_buffer("B")->shape, (std::vector<std::int64_t>{4096, 4096}));
-  EXPECT_EQ(choice.plan.reference.at(0).operands.at("out"), "C");
+  EXPECT_EQ(choice.product->operands.at("out"), "C");
 }
 
 // Others have no library that a program could call.
