@@ -1,6 +1,7 @@
 #include "pack/nearest_row.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <vector>
 
@@ -29,43 +30,90 @@ Distance distance_of(const Problem& tuned, const Problem& problem) {
 void Around::add(const Distance& distance, std::size_t place) {
   if (distance.is_below == distance.is_above) return;
   Nearest& nearest = distance.is_below ? below_ : above_;
-  if (!nearest.place || distance.factor < nearest.factor) nearest = {place, distance.factor};
+  if (distance.factor < nearest.factor) nearest = {place, distance.factor};
 }
+
+namespace {
+
+/// The rows of an op, as they are offered.
+struct Search {
+  std::span<const double> numbers;  // of the problem
+  double most_factor;
+  const Ranked* last;
+  Ranked next = {};
+
+  void offer(const RowOrder& order, const PackTable& table, std::size_t row) {
+    if (last != nullptr && !(last->order < order)) return;
+    if (next.row != nullptr && !(order < next.order)) return;
+    next.order = order;
+    next.table = &table;
+    next.row = &table.rows[row];
+  }
+
+  Distance distance(const PackTable& table, std::size_t row) const {
+    const std::span<const double> all = table.numbers;
+    return distance_of(all.subspan(row * numbers.size(), numbers.size()), numbers);
+  }
+
+  /// Offers those that are near. They are visited from the problem's first number on to both sides,
+  /// until by that number alone the others are farther.
+  void offer_near(const PackTable& table, int tier, std::size_t place) {
+    const auto first_of = [&](std::size_t row) { return table.numbers[row * numbers.size()]; };
+    const auto begin = table.by_first.begin(), end = table.by_first.end();
+    auto right = std::ranges::lower_bound(begin, end, numbers[0], {}, first_of), left = right;
+    Around around;
+    // `side` is how far the nearest row on that side is.
+    const auto may_matter = [&](double factor, double side) {
+      if (factor > most_factor) return false;
+      const bool is_taken = next.row != nullptr && next.order.tier <= tier;
+      return !is_taken || factor <= std::max(side, next.order.factor);
+    };
+    const auto visit = [&](std::size_t row) {
+      const Distance to = distance(table, row);
+      if (to.factor > most_factor || !is_measured(table.rows[row])) return;
+      around.add(to, row);
+      offer({tier, to.factor, place + row}, table, row);
+    };
+    for (bool is_left = true, is_right = true; is_left || is_right;) {
+      is_left = left != begin && may_matter(numbers[0] / first_of(left[-1]), around.below_factor());
+      if (is_left) visit(*--left);
+      is_right = right != end && may_matter(first_of(*right) / numbers[0], around.above_factor());
+      if (is_right) visit(*right++);
+    }
+    if (next.table == &table) next.around = around;
+  }
+
+  /// Offers the others.
+  void offer_far(const PackTable& table, int other_device, std::size_t place) {
+    for (std::size_t row = 0; row < table.rows.size(); ++row) {
+      const double factor = distance(table, row).factor;
+      const bool is_known = is_measured(table.rows[row]);
+      if (is_known && factor <= most_factor) continue;
+      const int tier = !is_known ? 6 : row == table.default_row ? 2 : 4;
+      offer({tier + other_device, factor, place + row}, table, row);
+    }
+  }
+};
+
+}  // namespace
 
 std::optional<Ranked> next_row(const Pack& pack, std::string_view op, const Problem& problem,
                                const DeviceInfo& device, double most_factor, const Ranked* last) {
   const std::vector<double> numbers = numbers_of(problem);
-  // Rows are neither kept nor sorted: mostly the first fits.
-  Ranked next;
-  std::size_t place = 0;
-  for (const PackTable& table : pack.tables) {
-    if (table.op != op) continue;
-    const int other_device = table.device.name == device.name ? 0 : 1;
-    const PackRow* const default_row = &table.rows[table.default_row];
-    Around around;
-    std::span<const double> rest = table.numbers;
-    for (const PackRow& row : table.rows) {
-      const Distance distance = distance_of(rest.first(numbers.size()), numbers);
-      rest = rest.subspan(numbers.size());
-      int tier = 6;
-      if (is_measured(row)) {
-        tier = &row == default_row ? 2 : 4;
-        if (distance.factor <= most_factor) {
-          tier = 0;
-          around.add(distance, static_cast<std::size_t>(&row - table.rows.data()));
-        }
-      }
-      const RowOrder order{tier + other_device, distance.factor, place++};
-      if (last != nullptr && !(last->order < order)) continue;
-      if (next.row != nullptr && !(order < next.order)) continue;
-      next.order = order;
-      next.table = &table;
-      next.row = &row;
+  Search search{numbers, most_factor, last};
+  // Mostly a near row fits. Rows are neither kept nor sorted.
+  for (const bool is_near : {true, false}) {
+    std::size_t place = 0;
+    for (const PackTable& table : pack.tables) {
+      if (table.op != op) continue;
+      const int other_device = table.device.name == device.name ? 0 : 1;
+      is_near ? search.offer_near(table, other_device, place)
+              : search.offer_far(table, other_device, place);
+      place += table.rows.size();
     }
-    if (next.table == &table) next.around = around;
+    if (search.next.row != nullptr) return search.next;
   }
-  if (next.row == nullptr) return std::nullopt;
-  return next;
+  return std::nullopt;
 }
 
 }  // namespace assay

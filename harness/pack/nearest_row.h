@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -34,11 +35,14 @@ class Around {
 
   std::optional<std::size_t> below() const { return below_.place; }
   std::optional<std::size_t> above() const { return above_.place; }
+  /// How far they are; infinite where there are none.
+  double below_factor() const { return below_.factor; }
+  double above_factor() const { return above_.factor; }
 
  private:
   struct Nearest {
     std::optional<std::size_t> place;
-    double factor = 0;
+    double factor = std::numeric_limits<double>::infinity();
   };
 
   Nearest below_, above_;

@@ -229,8 +229,13 @@ std::vector<double> numbers_of(const Problem& problem) {
 
 void PackTable::note_numbers() {
   numbers.clear();
-  for (const PackRow& row : rows)
+  by_first.clear();
+  for (const PackRow& row : rows) {
     std::ranges::copy(numbers_of(row.problem), std::back_inserter(numbers));
+    by_first.push_back(by_first.size());
+  }
+  std::ranges::stable_sort(
+      by_first, {}, [&](std::size_t row) { return to_real(rows[row].problem.front().second); });
 }
 
 std::string index_text(const Pack& pack) {

@@ -76,11 +76,12 @@ struct PackTable {
   std::string measured_at;      // when the newest row was
   std::size_t default_row = 0;  // the row that loses least over all problems
   std::vector<PackRow> rows;    // at least one
-  /// The numbers of all problems, one behind the other. A choice compares with each of them, and
-  /// would wait for the memory of as many names.
+  /// The numbers of all problems, one behind the other: a choice would wait for the memory of as
+  /// many names. And the rows in the order of their first numbers.
   std::vector<double> numbers = {};
+  std::vector<std::size_t> by_first = {};
 
-  /// Sets `numbers`: there are all rows.
+  /// Sets these two: there are all rows.
   void note_numbers();
 };
 

@@ -211,6 +211,48 @@ TEST_F(ChoiceTest, OnlyProductsHaveAFallback) {
             Match::near);
 }
 
+// The rows are visited from the problem's first size on, and not all of them.
+TEST(NextRow, IsTheNearestOfManyAndKnowsThoseAround) {
+  KernelSpec kernel = load_twins(ASSAY_SOURCE_DIR "/kernels/gemm_mma.yaml").at(0);
+  std::uint32_t drawn = 1;
+  const auto draw = [&] {
+    Problem problem;
+    for (const char* name : {"M", "N", "K"}) {
+      drawn = drawn * 1664525 + 1013904223;
+      problem.emplace_back(name, std::int64_t{1} << (drawn >> 16) % 9);
+    }
+    return problem;
+  };
+  std::vector<Problem> problems;
+  for (int i = 0; i < 60; ++i) problems.push_back(draw());
+  const Pack pack = example_pack(kernel, problems, {});
+  const PackTable& table = pack.tables[0];
+  for (int i = 0; i < 300; ++i) {
+    const Problem problem = draw();
+    Around around;
+    std::vector<std::size_t> expected, found;
+    for (std::size_t row = 0; row < problems.size(); ++row) {
+      const Distance distance = distance_of(problems[row], problem);
+      if (distance.factor > 16) continue;
+      around.add(distance, row);
+      expected.push_back(row);
+    }
+    std::ranges::stable_sort(
+        expected, {}, [&](std::size_t row) { return distance_of(problems[row], problem).factor; });
+    const auto after = [&](const Ranked* last) {
+      return next_row(pack, "gemm_bf16", problem, table.device, 16, last);
+    };
+    for (auto next = after(nullptr); next && next->order.tier == 0; next = after(&*next)) {
+      found.push_back(next->order.place);
+      EXPECT_EQ(next->row, &table.rows[found.back()]);
+      if (found.size() > 1) continue;
+      EXPECT_EQ(next->around.below_factor(), around.below_factor());
+      EXPECT_EQ(next->around.above_factor(), around.above_factor());
+    }
+    EXPECT_EQ(found, expected);
+  }
+}
+
 TEST(DistanceOf, IsTheProductOfTheRatiosAndTheSide) {
   const auto distance = [](std::int64_t m, double density, std::int64_t to_m, double to_density) {
     return distance_of({{"M", m}, {"density", density}}, {{"M", to_m}, {"density", to_density}});
