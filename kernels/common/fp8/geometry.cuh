@@ -7,12 +7,14 @@
 /// kSetsOfPartials: 1, or 2 so that a warpgroup's next slice is multiplied while one is added up.
 /// kTakeTurns: the two warpgroups that share a tile multiply in turn, 64 rows of a slice at a time,
 /// so that one adds while the other multiplies. kPanelsOfWarp: where a warp stages C, 1 or 2
-/// panels.
+/// panels. kSlicesOfTurn: how many slices a turn of the loop multiplies, with one set and A on the
+/// long side.
 template <typename Config, int kSetsOfPartials, bool kTakeTurns, int kPanelsOfWarp,
-          int kProductsOfOutput = 1>
+          int kProductsOfOutput = 1, int kSlicesOfTurn = 1>
 struct ScaledGeometry : Geometry<Config, kProductsOfOutput> {
   using Base = Geometry<Config, kProductsOfOutput>;
   static constexpr int kPartials = kSetsOfPartials;
+  static constexpr int kUnroll = kSlicesOfTurn;
   static constexpr bool kInTurn = kTakeTurns;
   static constexpr int kStagingPanels = kPanelsOfWarp;
   static constexpr int kStagingBytes = kPanelsOfWarp * 16 * 128;

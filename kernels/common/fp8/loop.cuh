@@ -26,6 +26,7 @@ template <typename G>
 struct ScaledLoop {
   static constexpr int kLongTiles = G::kLongTiles, kHalf = G::kWide / 2;
   static constexpr int kSets = G::kPartials;
+  static constexpr bool kTight = kSets == 1 && !G::kSwap;
   static constexpr bool kFinishEarly = kSets == 1 && G::kClusterK == 1 && G::kProducts == 1;
   // Where more of the last tile's sums are to be stored, ptxas would spill some.
   static constexpr bool kIssueFirst =
@@ -42,7 +43,8 @@ struct ScaledLoop {
   int count;
   bool backwards;
   int release_to;
-  bool full = false;  // the stage at `place`, for all that is known
+  bool full = false;               // the stage at `place`, for all that is known
+  const float* of_next = nullptr;  // B's scales of the slice that comes next, with kTight
 
   /// Issues the wgmma of 64 rows of a slice. The slices are given as panel_address.
   __device__ __forceinline__ void issue(float (&partial)[kHalf], unsigned long_rows,
@@ -108,6 +110,46 @@ struct ScaledLoop {
     }
   }
 
+  /// The same with one set and A on the long side, in as few instructions as can be: tensor cores
+  /// wait for those that stand between two wgmma of a warpgroup. kEnd: the work's last slices.
+  template <int kSlices, bool kBegin, bool kEnd, typename Meanwhile, typename Finish>
+  __device__ __forceinline__ void multiply_tightly(Accumulators<G>& sums,
+                                                   const Meanwhile& meanwhile,
+                                                   const Finish& finish) {
+    const bool last = kEnd || (kBegin && count == 1);
+    const unsigned long_rows = panel_address(stages + warpgroup * kLongTiles * 64 * 128);
+    const unsigned wide_rows = panel_address(stages + G::kLong * 128);
+    float partial[kHalf];
+    PartialScale<G> scale;
+#pragma unroll
+    for (int slice = 0; slice < kSlices; ++slice) {
+      ring.wait_full(place);
+      const int stage = place.stage;
+      const unsigned offset = static_cast<unsigned>(stage * (G::kStageBytes / 16));
+#pragma unroll
+      for (int tile = 0; tile < kLongTiles; ++tile) {
+        if (kBegin && tile == 0 && !kIssueFirst) meanwhile();
+        scales.take_here(scale, stages + scales_offset<G>(stage), warpgroup * kLongTiles + tile);
+        if (tile == kLongTiles - 1) {
+          if (!last) of_next += backwards ? -1 : 1;
+          scales.fetch_at(of_next);
+        }
+        issue(partial, long_rows + offset + tile * 512, wide_rows + offset);
+        if (kBegin && tile == 0 && kIssueFirst) meanwhile();
+        if constexpr (kFinishEarly && (kBegin || kEnd)) {
+          if (tile > 0 && last) finish(tile - 1);
+        }
+        wgmma_wait<0>();
+        pin(partial);
+        if (tile == kLongTiles - 1) {
+          release<G>(ring, stage, release_to);
+          place.advance();
+        }
+        scales.template promote<!kBegin>(sums[tile], partial, scale);
+      }
+    }
+  }
+
   template <typename Meanwhile, typename Finish>
   __device__ __forceinline__ void operator()(Accumulators<G>& sums, const Meanwhile& meanwhile,
                                              const Finish& finish) {
@@ -118,6 +160,22 @@ struct ScaledLoop {
 #pragma unroll
         for (int j = 0; j < kHalf; ++j) sums[i][j] = 0;
       }
+      return;
+    }
+    if constexpr (kTight) {
+      of_next = scales.b + slice_at<G>(work, 0, backwards);
+      multiply_tightly<1, true, false>(sums, meanwhile, finish);
+      int slice = 1;
+#pragma unroll 1
+      for (; slice + G::kUnroll < count; slice += G::kUnroll) {
+        multiply_tightly<G::kUnroll, false, false>(sums, meanwhile, finish);
+      }
+      if constexpr (G::kUnroll > 1) {
+#pragma unroll 1
+        for (; slice + 1 < count; ++slice)
+          multiply_tightly<1, false, false>(sums, meanwhile, finish);
+      }
+      if (slice < count) multiply_tightly<1, false, true>(sums, meanwhile, finish);
       return;
     }
     constexpr int kRun = kSets == 1 ? 1 : cdiv(4, kLongTiles);

@@ -76,6 +76,15 @@ struct TileScales : FirstScale<(G::kSpareScales > 0)> {
     for (int i = 0; i < kBlocks; ++i) next[i] = b[pitches[i] + slice];
   }
 
+  /// The same, where `at` points to the slice's of the first block. In assembly, or ptxas would
+  /// move what was read to a uniform register, for which the warp would wait.
+  __device__ __forceinline__ void fetch_at(const float* at) {
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+      asm volatile("ld.global.f32 %0, [%1];" : "=f"(next[i]) : "l"(at + pitches[i]));
+    }
+  }
+
   /// Those of the slice that was fetched last, for the `tile`th 64 rows of the block's tile. With
   /// kSwap, all of them have the same of A, which `scale` has already unless it is the `first`.
   __device__ __forceinline__ void take(PartialScale<G>& scale, const unsigned char* of_stage,
@@ -107,6 +116,18 @@ struct TileScales : FirstScale<(G::kSpareScales > 0)> {
 #pragma unroll
       for (int i = 0; i < kBlocks; ++i) scale.b[i] = next[i];
     }
+  }
+
+  /// The same without kSwap, read here and not where the compiler likes. `of_stage` is a shared
+  /// address.
+  __device__ __forceinline__ void take_here(PartialScale<G>& scale, unsigned of_stage,
+                                            int tile) const {
+    const WarpRows rows;
+    const unsigned a = of_stage + (rows.first(tile) + rows.lane / 4 + this->first_a) * 4;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(scale.a[0]) : "r"(a));
+    asm volatile("ld.shared.f32 %0, [%1+32];" : "=f"(scale.a[1]) : "r"(a));
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) scale.b[i] = next[i];
   }
 
   template <bool kAdd>
