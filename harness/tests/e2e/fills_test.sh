@@ -39,26 +39,7 @@ expect 0 '2 of 2 trials: 2 now, 0 kept' sweep
 echo '// edited' >>gen.cu
 expect 0 '2 of 2 trials: 2 now, 0 kept' sweep
 
-# Mistakes show where there is no GPU, too. Those in a file of choices have a place there.
-cp data/c.txt c.txt
-expect_mistake() {  # the edit of the third line, the message
-  sed "$1" c.txt >data/c.txt
-  for device in 0 none; do
-    expect 2 "$2" sweep --device $device
-  done
-}
-expect_mistake '3s/.*/5 1000/' 'data/c.txt:3:3: expected 0 to 999, found 1000'
-expect_mistake '3s/.*/5 5/' 'data/c.txt:3:3: expected different numbers in a row, found 5 again'
-expect_mistake '3s/.*/5 6 7/' 'data/c.txt:3:6: expected 2 numbers in each row, found 3'
-expect_mistake '3s/.*/5 x/' 'data/c.txt:3:3: expected a number from 0 to 2147483647, found "x"'
-cp c.txt data/c.txt
-printf '\5' >>data/f.bin
-for device in 0 none; do
-  sweep --device $device
-  expect 0 'vector_add.yaml:22:55: F has 4000 bytes, .1000. of f32, but data/f.bin has 4001' \
-    "$assay" show --failures --json --db x.db
-done
-truncate -s 4000 data/f.bin
+# Mistakes show where there is no GPU, too.
 sed -i 's/float\* a, const float\* b/float* a/; s/ + b.i.//' gen.cu
 expect 2 'vector_add.yaml:16:15: expected arguments of 8, 8, 4 bytes, the parameters of vector_add' \
   sweep --device none

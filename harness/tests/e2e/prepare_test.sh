@@ -36,16 +36,4 @@ expect 0 '2 of 2 trials: 0 now, 2 kept' sweep
 sed -i '/^prepare/s/\[A, Z, P/[Z, A, P/' vector_add.yaml
 expect 0 '2 of 2 trials: 2 now, 0 kept' sweep
 "$assay" sweep vector_add.yaml --db none.db --device none >output 2>&1 || fail "--device none"
-
-# What is prepared in part, wrongly, or changed by a timed launch.
-wrong() {
-  sed "$2" vector_add.yaml >wrong.yaml && mkdir -p "$1" && cp vector_add.cu "$1" &&
-    mv wrong.yaml "$1/vector_add.yaml"
-  "$assay" sweep "$1/vector_add.yaml" --db "$1.db" >output 2>&1
-  "$assay" show 1 --db "$1.db" >output
-  grep -Eq "$3" output || fail "$1"
-}
-wrong in_part '/^prepare/s/, n\]/, {dtype: i32, value: N - 1}]/' 'correctness/mismatch'
-wrong wrongly '/^prepare/s/\[Z, A, P/[Z, Z, P/' 'correctness/mismatch'
-wrong changed '/^launches/s/\[{/[{grid: [blocks], block: [BLOCK], args: [P, Z, C, n]}, {/; /^launches/s/P, B, C, n\]}\]/P, B, C, n]}, {grid: [blocks], block: [BLOCK], args: [C, Z, P, n]}]/' \
-  'changed P, which was prepared'
+echo ok

@@ -12,7 +12,8 @@
 
 // Tensor maps and copies of boxes against what the driver and the copy engine of an H200 did
 // (h200/probe.cu): which maps are refused, which copies end a launch, and checksums of what the
-// others leave in the tensor and in shared memory.
+// others leave in the tensor and in shared memory. The copies were drawn, and those kept are enough
+// for each pair of mode, type, rank, swizzle, fill, step, place at the edges, and result.
 
 namespace assay::emulator {
 namespace {
@@ -82,7 +83,7 @@ TEST(H200, EncodesTensorMapsAndCopiesBoxes) {
     }
   }
   EXPECT_GT(num_maps, 240);
-  EXPECT_GT(num_copies, 250);
+  EXPECT_GT(num_copies, 160);
 }
 
 }  // namespace

@@ -321,11 +321,7 @@ std::vector<ContractCase> contract_cases() {
 
 class Contract : public test::RunnerTest, public testing::WithParamInterface<ContractCase> {
  protected:
-  Outcome run(const ContractCase& each, bool mistake) {
-    return runner_->run(request_for(each, mistake, runner_->info()));
-  }
-
-  TrialRequest request_for(const ContractCase& each, bool mistake, const DeviceInfo& info) {
+  TrialRequest request_for(const ContractCase& each, bool mistake) {
     folder_.write("word.cu", each.source);
     folder_.write("ref.cu", kEntry + "ref(" + each.parameters +
                                 ") {\n"
@@ -343,7 +339,7 @@ class Contract : public test::RunnerTest, public testing::WithParamInterface<Con
         "word.yaml", "kernel: word\nop: word\narch: [80]\ndims: [N]\nparams: {MISTAKE: [0, 1]}\n" +
                          each.contract + "work: {flops: 0, bytes: 0}\nsmoke: {N: 3001}\n");
     TrialRequest request =
-        request_of(load_kernel(path), info, {{"MISTAKE", std::int64_t{mistake}}});
+        request_of(load_kernel(path), runner_->info(), {{"MISTAKE", std::int64_t{mistake}}});
     request.measure.max_seconds_per_config = 0.02;
     return request;
   }
@@ -352,24 +348,9 @@ class Contract : public test::RunnerTest, public testing::WithParamInterface<Con
 };
 
 TEST_P(Contract, ARightKernelPassesAndAWrongOneFails) {
+  const TrialRequest right = request_for(GetParam(), false), wrong = request_for(GetParam(), true);
   if (std::string(GetParam().name).starts_with("texture") && test::needs_a_gpu("textures")) return;
-  const Outcome right = run(GetParam(), false);
-  expect_only_right_passes(right, run(GetParam(), true), GetParam().wrong);
-}
-
-/// Without a GPU.
-class ContractSources : public Contract {
- protected:
-  void SetUp() override { start_compiler(); }
-};
-
-TEST_P(ContractSources, Compile) {
-  DeviceInfo info;
-  info.cc = 90;
-  info.sm_count = 132;
-  for (const bool mistake : {false, true}) {
-    EXPECT_FALSE(request_for(GetParam(), mistake, info).cubin_path.empty());
-  }
+  expect_only_right_passes(runner_->run(right), runner_->run(wrong), GetParam().wrong);
 }
 
 std::string name_of_case(const testing::TestParamInfo<ContractCase>& info) {
@@ -377,7 +358,6 @@ std::string name_of_case(const testing::TestParamInfo<ContractCase>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Contract, testing::ValuesIn(contract_cases()), name_of_case);
-INSTANTIATE_TEST_SUITE_P(, ContractSources, testing::ValuesIn(contract_cases()), name_of_case);
 
 }  // namespace
 }  // namespace assay

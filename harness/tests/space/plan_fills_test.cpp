@@ -10,8 +10,11 @@
 namespace assay {
 namespace {
 
+constexpr const char* kSumOfX = "sum: {x: X, out: C}";
+
 /// The plan of a kernel with an input X[M,N] and one that is filled so, for M = 4 and N = 3.
-Plan plan_with(const std::string& shape, const std::string& fill, const std::string& file = "") {
+Plan plan_with(const std::string& shape, const std::string& fill, const std::string& file = "",
+               const std::string& reference = kSumOfX) {
   const TempFolder folder;
   folder.write("p.bin", file);
   folder.write("gen.cu", "");
@@ -25,14 +28,15 @@ Plan plan_with(const std::string& shape, const std::string& fill, const std::str
           "}\n"
           "  - {name: C, dtype: i32, shape: [M], role: out}\n  - {name: m, dtype: i32, value: M}\n"
           "launches: [{grid: [1], block: [32]}]\nwork: {flops: 0, bytes: 0}\n"
-          "reference: [{sum: {x: X, out: C}}]\nsmoke: {M: 4, N: 3}\n");
+          "reference: [{" +
+          reference + "}]\nsmoke: {M: 4, N: 3}\n");
   const KernelSpec kernel = load_kernel(path);
   return make_plan(kernel, kernel.smoke, {}, test_device());
 }
 
-std::string refusal(const std::string& shape, const std::string& fill,
-                    const std::string& file = "") {
-  return message_of<PlanError>([&] { plan_with(shape, fill, file); });
+std::string refusal(const std::string& shape, const std::string& fill, const std::string& file = "",
+                    const std::string& reference = kSumOfX) {
+  return message_of<PlanError>([&] { plan_with(shape, fill, file, reference); });
 }
 
 TEST(PlanFills, AKernelGetsItsArgumentsAndASeed) {
@@ -69,6 +73,8 @@ TEST(PlanFills, AFileHasAsManyBytesAsItsBuffer) {
   const std::string message = refusal("M", "{file: p.bin}", std::string(15, 'x'));
   EXPECT_THAT(message, testing::HasSubstr("fills.yaml:7:55: Y has 16 bytes, [4] of i32, but "));
   EXPECT_THAT(message, testing::EndsWith("p.bin has 15; fills"));
+  EXPECT_THAT(refusal("M", "iota", std::string(17, 'x'), "file: p.bin, out: C"),
+              testing::ContainsRegex("fills.yaml:12:20: C has 16 bytes.*p.bin has 17; fills"));
 }
 
 // Who chose what may be written down, for a kernel whose tokens choose experts.
