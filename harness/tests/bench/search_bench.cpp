@@ -1,8 +1,8 @@
-// How near to the optimum the strategies come: see the usage below.
+// How near to the optimum the strategies come: see below.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "search/search.h"
 #include "space/features.h"
 #include "spec/kernel_spec.h"
@@ -20,10 +19,7 @@
 namespace assay {
 namespace {
 
-constexpr const char* kUsage =
-    "usage: search_bench [--seeds 100] [--batch 8] [--strategy NAME]... [--min-trials 100] "
-    "[--until 0.02] "
-    "[--kernels FOLDER] [FILE]...\n"
+constexpr const char* kAbout =
     "Replays recorded spaces (recordings, T4 and Kernel Tuner files) and prints the median and "
     "the\n"
     "10th percentile of the fraction of the optimum that each strategy has found after 25, 50, "
@@ -31,11 +27,7 @@ constexpr const char* kUsage =
     "and 200 evaluations, and after the time that so many take on average, one after another and\n"
     "compiles included. Failed configurations count as evaluations. A batch is proposed before "
     "the\n"
-    "results of any of it. With --until: when the strategy ends by its estimate of what is still "
-    "to\n"
-    "gain, and how often no more than that was left to gain. With --kernels: the search sees what\n"
-    "the `let` of FOLDER/KERNEL.yaml say, as in a sweep. In the end: what a proposal costs in "
-    "a space of 100,000 points.\n";
+    "results of any of it. In the end: what a proposal costs in a space of 100,000 points.";
 
 /// A recorded space: what became of each point.
 struct RecordedSpace {
@@ -292,29 +284,23 @@ void bench(const RecordedSpace& space, const Options& options) {
   }
 }
 
-int run(const std::vector<std::string>& args) {
+int run(int argc, char** argv) {
   Options options;
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    const auto value = [&] { return i + 1 < args.size() ? args[++i] : throw UsageError(kUsage); };
-    if (args[i] == "--seeds") {
-      options.seeds = std::stoi(value());
-    } else if (args[i] == "--batch") {
-      options.batch = std::stoul(value());
-    } else if (args[i] == "--until") {
-      options.until_ratio = std::stod(value());
-    } else if (args[i] == "--min-trials") {
-      options.min_trials = std::stoul(value());
-    } else if (args[i] == "--kernels") {
-      options.kernels = value();
-    } else if (args[i] == "--strategy") {
-      options.strategies.push_back(value());
-      if (!kStrategies.contains(options.strategies.back())) throw UsageError(kUsage);
-    } else if (args[i].starts_with("--")) {
-      throw UsageError(kUsage);
-    } else {
-      options.files.push_back(args[i]);
-    }
-  }
+  CLI::App app(kAbout);
+  app.add_option("--seeds", options.seeds, "how many searches of each strategy");
+  app.add_option("--batch", options.batch, "how many configurations are proposed at a time");
+  app.add_option("--strategy", options.strategies, "random and model, unless named")
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(kStrategies));
+  app.add_option("--min-trials", options.min_trials, "leaves out smaller spaces");
+  app.add_option(
+      "--until", options.until_ratio,
+      "says when a strategy ends by its estimate of what is still to gain, and how often "
+      "no more than this was left to gain");
+  app.add_option("--kernels", options.kernels,
+                 "the search sees what the `let` of FOLDER/KERNEL.yaml say, as in a sweep");
+  app.add_option("FILE", options.files, "recordings");
+  CLI11_PARSE(app, argc, argv);
   if (options.strategies.empty()) options.strategies = {"random", "model"};
   for (const std::string& file : options.files) {
     for (RecordedSpace& space : read_spaces(file, options.min_trials, options.kernels)) {
@@ -333,7 +319,7 @@ int run(const std::vector<std::string>& args) {
 
 int main(int argc, char** argv) {
   try {
-    return assay::run({argv + 1, argv + argc});
+    return assay::run(argc, argv);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 2;

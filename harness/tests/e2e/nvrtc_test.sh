@@ -20,8 +20,10 @@ cp "$3"/libnvrtc.so.13 named/lib64/
 grep -q 'warning' output && fail "CUDA_HOME is not followed"
 CUDA_HOME=$work/empty expect 0 "warning: CUDA_HOME is $work/empty, which has no NVRTC; .*/libnvrtc.so.13 is used" \
   sweep "$tree/kernels/vector_add.yaml" empty.db
-expect 1 '' sweep "$tree/harness/tests/kernels/broken/fails_to_compile.yaml" old.db
-expect 0 'fails_to_compile.cu\([0-9]*\): error' "$assay" show --failures --db old.db
+sed 's/^kernel: .*/kernel: refused/' "$tree/kernels/vector_add.yaml" >refused.yaml
+echo 'int x = nowhere;' >refused.cu
+expect 1 '' sweep refused.yaml old.db
+expect 0 'refused.cu\([0-9]*\): error' "$assay" show --failures --db old.db
 
 # A limit of the shell's on memory was an error of each kernel, for good.
 XDG_CACHE_HOME=$work/empty ASSAY_FAKE_NVRTC=out_of_memory expect 1 'compile/out_of_memory *2' \

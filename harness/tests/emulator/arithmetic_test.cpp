@@ -1,6 +1,7 @@
 #include <cmath>
 #include <functional>
 
+#include "emulator/float_formats.h"
 #include "run_ptx.h"
 
 namespace assay::emulator {
@@ -214,6 +215,15 @@ TEST(Arithmetic, ComparisonsAndSelections) {
       "setp.gt.u32 %p1, %r1, 7; setp.gt.u32 %p2, %r2, 7; xor.pred %p3, %p1, %p2; not.pred %p3, %p3;"
       "mov.u32 %r0, 1; @%p3 mov.u32 %r0, 2; @!%p1 add.s32 %r0, %r0, 16;",
       [](U a, U b, U) { return ((a > 7) == (b > 7) ? 2u : 1u) + (a > 7 ? 0u : 16u); });
+}
+
+// Other formats of floats are tested with the operations of an H200 (h200_operations_test.cpp), in
+// which no tf32 is a tie.
+TEST(FloatFormats, RoundsTf32InItsRegister) {
+  EXPECT_EQ(encode(PtxType::tf32, 1.0), 0x3F800000u);
+  EXPECT_EQ(encode(PtxType::tf32, 1 + 0x1p-11, {.rounding = Rounding::nearest_away}), 0x3F802000u);
+  EXPECT_EQ(encode(PtxType::tf32, 1 + 0x1p-11), 0x3F800000u);
+  EXPECT_EQ(decode(PtxType::tf32, 0x3F801FFF), 1.0);
 }
 
 }  // namespace

@@ -42,43 +42,31 @@ std::string name_of(const ShippedCase& one) {
 
 void PrintTo(const ShippedCase& one, std::ostream* out) { *out << name_of(one); }
 
+/// These kernels, which compute with bf16, each with its twin in f16.
+std::vector<std::string> with_f16(const std::vector<std::string>& kernels) {
+  std::vector<std::string> all;
+  for (const std::string& kernel : kernels) all.insert(all.end(), {kernel, kernel + "_f16"});
+  return all;
+}
+
 std::vector<ShippedCase> shipped_cases() {
   std::vector<ShippedCase> cases;
   const Problem ragged[] = {{{"M", 1000}, {"N", 1096}, {"K", 328}},
                             {{"M", 600}, {"N", 1001}, {"K", 776}},
                             {{"M", 50}, {"N", 2100}, {"K", 1304}}};
-  for (const char* kernel : {"gemm_wgmma",
-                             "gemm_wgmma_f16",
-                             "gemm_mma",
-                             "gemm_mma_f16",
-                             "gated_up",
-                             "gated_up_f16",
-                             "gated_mma",
-                             "gated_mma_f16",
-                             "ln_linear_gelu",
-                             "ln_linear_gelu_f16",
-                             "rms_linear_gelu",
-                             "rms_linear_gelu_f16",
-                             "ln_linear_gelu_mma",
-                             "ln_linear_gelu_mma_f16",
-                             "rms_linear_gelu_mma",
-                             "rms_linear_gelu_mma_f16",
-                             "ln_linear",
-                             "ln_linear_f16",
-                             "ln_linear_erf",
-                             "ln_linear_erf_f16"}) {
+  for (const std::string& kernel : with_f16(
+           {"gemm_wgmma", "gemm_mma", "gated_up", "gated_mma", "ln_linear_gelu", "rms_linear_gelu",
+            "ln_linear_gelu_mma", "rms_linear_gelu_mma", "ln_linear", "ln_linear_erf"})) {
     for (const Problem& problem : ragged) cases.push_back({kernel, problem});
   }
   // Rows of N elements are multiples of 16 bytes, too.
-  for (const char* kernel :
-       {"gated_mlp", "gated_mlp_f16", "gated_mlp_mma", "gated_mlp_mma_f16", "gemm_nn_wgmma",
-        "gemm_nn_wgmma_f16", "gemm_tn_wgmma", "gemm_tn_wgmma_f16", "gemm_nn_mma", "gemm_nn_mma_f16",
-        "gemm_tn_mma", "gemm_tn_mma_f16"}) {
+  for (const std::string& kernel : with_f16({"gated_mlp", "gated_mlp_mma", "gemm_nn_wgmma",
+                                             "gemm_tn_wgmma", "gemm_nn_mma", "gemm_tn_mma"})) {
     cases.push_back({kernel, {{"M", 1000}, {"N", 1096}, {"K", 328}}});
     cases.push_back({kernel, {{"M", 600}, {"N", 1000}, {"K", 776}}});
     cases.push_back({kernel, {{"M", 56}, {"N", 2104}, {"K", 1304}}});
   }
-  for (const char* kernel : {"batched_gemm_mma", "batched_gemm_mma_f16"}) {
+  for (const std::string& kernel : with_f16({"batched_gemm_mma"})) {
     cases.push_back({kernel, {{"B", 5}, {"M", 150}, {"N", 210}, {"K", 328}}});
     cases.push_back({kernel, {{"B", 2}, {"M", 50}, {"N", 201}, {"K", 77}}});
   }
@@ -100,10 +88,8 @@ std::vector<ShippedCase> shipped_cases() {
     return Problem{{"M", m},     {"N", n},     {"K", k},      {"E", experts},
                    {"TOP", top}, {"HIT", hit}, {"skew", skew}};
   };
-  for (const char* kernel :
-       {"moe_wgmma", "moe_wgmma_f16", "moe_up_swiglu", "moe_up_swiglu_f16", "moe_down",
-        "moe_down_f16", "moe_layer", "moe_layer_f16", "moe_mma", "moe_mma_f16", "moe_up_swiglu_mma",
-        "moe_up_swiglu_mma_f16", "moe_down_mma", "moe_down_mma_f16"}) {
+  for (const std::string& kernel : with_f16({"moe_wgmma", "moe_up_swiglu", "moe_down", "moe_layer",
+                                             "moe_mma", "moe_up_swiglu_mma", "moe_down_mma"})) {
     cases.push_back({kernel, routed(53, 392, 456, 13, 3, 11, 0)});
     cases.push_back({kernel, routed(1, 1000, 776, 5, 2, 2, 0)});
     cases.push_back({kernel, routed(301, 520, 328, 7, 1, 1, 0)});
@@ -126,7 +112,7 @@ std::vector<ShippedCase> shipped_cases() {
   cases.push_back({"moe_up_swiglu_fp8", routed(1, 1024, 784, 5, 2, 2, 0)});
   cases.push_back({"moe_up_swiglu_fp8", routed(301, 512, 336, 7, 1, 1, 0)});
   cases.push_back({"moe_up_swiglu_fp8", routed(77, 256, 528, 200, 8, 190, 1)});
-  for (const char* kernel : {"moe_gemv", "moe_gemv_f16"}) {
+  for (const std::string& kernel : with_f16({"moe_gemv"})) {
     cases.push_back({kernel, routed(1, 1001, 776, 5, 2, 2, 0)});
     cases.push_back({kernel, routed(1, 264, 2056, 200, 8, 8, 0)});
     cases.push_back({kernel, routed(2, 1000, 4096, 8, 2, 3, 0)});
@@ -143,14 +129,12 @@ std::vector<ShippedCase> shipped_cases() {
   const Problem sparse[] = {{{"M", 19}, {"F", 1536}, {"K", 456}, {"density", 0.131}, {"block", 1}},
                             {{"M", 1}, {"F", 1001}, {"K", 1304}, {"density", 0.05}, {"block", 1}},
                             {{"M", 200}, {"F", 2048}, {"K", 776}, {"density", 0.3}, {"block", 32}}};
-  for (const char* kernel :
-       {"sparse_ffn", "sparse_ffn_f16", "sparse_gated_ffn", "sparse_gated_ffn_f16",
-        "sparse_ffn_mma", "sparse_ffn_mma_f16", "sparse_gated_ffn_mma", "sparse_gated_ffn_mma_f16",
-        "sparse_ffn_atomics", "sparse_ffn_atomics_f16", "sparse_ffn_gelu", "sparse_ffn_gelu_f16",
-        "sparse_ffn_columns", "sparse_ffn_columns_f16"}) {
+  for (const std::string& kernel :
+       with_f16({"sparse_ffn", "sparse_gated_ffn", "sparse_ffn_mma", "sparse_gated_ffn_mma",
+                 "sparse_ffn_atomics", "sparse_ffn_gelu", "sparse_ffn_columns"})) {
     for (const Problem& problem : sparse) cases.push_back({kernel, problem});
   }
-  for (const char* kernel : {"sparse_ffn_leaky", "sparse_ffn_leaky_f16"}) {
+  for (const std::string& kernel : with_f16({"sparse_ffn_leaky"})) {
     for (Problem problem : sparse) {
       problem.push_back({"slope", 0.25});
       cases.push_back({kernel, problem});
@@ -161,11 +145,10 @@ std::vector<ShippedCase> shipped_cases() {
       {{"M", 77}, {"F", 1001}, {"K", 1304}, {"density", 0.05}, {"block", 1}},
       {{"M", 301}, {"F", 1500}, {"K", 776}, {"density", 1.0}, {"block", 1}},
       {{"M", 200}, {"F", 2048}, {"K", 776}, {"density", 0.3}, {"block", 32}}};
-  for (const char* kernel : {"sparse_wgmma", "sparse_wgmma_f16"}) {
+  for (const std::string& kernel : with_f16({"sparse_wgmma"})) {
     for (const Problem& problem : many_tokens) cases.push_back({kernel, problem});
   }
-  for (const char* kernel : {"sparse_ffn_chosen", "sparse_ffn_chosen_f16", "sparse_ffn_chosen_mma",
-                             "sparse_ffn_chosen_mma_f16"}) {
+  for (const std::string& kernel : with_f16({"sparse_ffn_chosen", "sparse_ffn_chosen_mma"})) {
     cases.push_back({kernel, {{"M", 19}, {"F", 5003}, {"K", 456}, {"density", 0.131}}});
   }
   cases.push_back({"naive/argmax_naive", {{"M", 37}, {"N", 1001}}});

@@ -352,6 +352,9 @@ TEST(Learns, OnlyWhatLooksAtTimes) {
   EXPECT_TRUE(learns(search, 101));
   search.strategy = Strategy::exhaustive;
   EXPECT_FALSE(learns(search, 101));
+  search = {};
+  search.budget_until_ratio = 0.02;
+  EXPECT_TRUE(learns(search, 100));
 }
 
 TEST(Automatic, GoesThroughAllThatTheBudgetAllows) {
@@ -431,13 +434,6 @@ TEST(Model, LearnsOfCostsThatAre0) {
   }
   EXPECT_GT(zeros, 8) << "of the 12 that there are";
   EXPECT_TRUE(std::isfinite(gain_left(search, points, history).value()));
-}
-
-TEST(GainLeft, AsABudgetMakesAutoASearchThatLearns) {
-  SearchSpec search;
-  EXPECT_FALSE(learns(search, 100));
-  search.budget_until_ratio = 0.02;
-  EXPECT_TRUE(learns(search, 100));
 }
 
 }  // namespace
