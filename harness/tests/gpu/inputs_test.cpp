@@ -133,5 +133,16 @@ TEST_F(InputsTest, NormalNumbersHaveTheirMeanAndDeviation) {
   EXPECT_NEAR(squares / 100000, 0.25, 0.01);
 }
 
+TEST_F(InputsTest, SmallNumbersUseTheirRangeAndNoMore) {
+  const BufferPlan plan{"Y", DType::e4m3, {100000}, Role::in, "normal", {}};
+  int large = 0;
+  for (const std::uint8_t byte : made<std::uint8_t>(plan, 1)) {
+    const int code = byte & 0x7F;
+    ASSERT_NE(code, 0x7F);          // NaN
+    large += code >= 0x70 ? 1 : 0;  // what rounds to 128: 1.94 standard deviations
+  }
+  EXPECT_NEAR(large, 5270, 400);
+}
+
 }  // namespace
 }  // namespace assay
