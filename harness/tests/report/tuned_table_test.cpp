@@ -369,14 +369,16 @@ TEST(BestJson, TellsTheObjectivesApart) {
   EXPECT_EQ(best[3]["objective"], "edp");
 }
 
+TrialRow screened_trial() {
+  return example::trial(problem(64, 4096), "gemm_mma", "BLOCK_M=64", 15'000);
+}
+
 // Each of 21 rows once ended with the same "recorded on NVIDIA H200, 2026-11-26".
-TEST(BestText, SaysOnceWhereAllWasMeasured) {
-  const auto tables =
-      tuned_tables({}, {example::trial(problem(64, 4096), "gemm_mma", "BLOCK_M=64", 15'000)}, {},
-                   Screened::show);
-  const std::string text = best_text(tables, {});
+TEST(BestText, SaysOnceWhereAllWasMeasuredAndHasNoColumnForBaselinesThatAreNot) {
+  const std::string text = best_text(tuned_tables({}, {screened_trial()}, {}, kShow), {});
   EXPECT_THAT(text, HasSubstr("protocol cold, measured here, 2026-11-21\n"));
   EXPECT_THAT(text, HasSubstr("  screened only, not re-ranked\n"));
+  EXPECT_THAT(text, Not(HasSubstr("vs ")));
   EXPECT_THAT(best_text(energy_tables(), {}), Not(HasSubstr("re-ranked")));
 }
 
@@ -390,19 +392,12 @@ TEST(BestText, FitsTheTerminal) {
   }
 }
 
-TEST(BestText, WithoutABaselineThereIsNoColumnForIt) {
-  const auto tables =
-      tuned_tables({}, {example::trial(problem(64, 4096), "gemm_mma", "BLOCK_M=64", 15'000)}, {},
-                   Screened::show);
-  EXPECT_THAT(best_text(tables, {}), Not(HasSubstr("vs ")));
-}
-
 // With fewer than six samples the interval is open; no bound may be made up.
 TEST(BestText, AnOpenIntervalIsADash) {
-  TrialRow row = example::trial(problem(64, 4096), "gemm_mma", "BLOCK_M=64", 15'000);
+  TrialRow row = screened_trial();
   row.record.outcome.timing->ci_low_ns = -std::numeric_limits<double>::infinity();
   row.record.outcome.timing->ci_high_ns = std::numeric_limits<double>::infinity();
-  const auto tables = tuned_tables({}, {row}, {}, Screened::show);
+  const auto tables = tuned_tables({}, {row}, {}, kShow);
   EXPECT_THAT(best_text(tables, {}), HasSubstr("15.00 us              -"));
   EXPECT_TRUE(nlohmann::json::parse(best_json(tables))["best"][0]["time_low_ns"].is_null());
 }

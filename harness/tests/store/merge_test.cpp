@@ -58,6 +58,14 @@ Store store_of(const std::vector<TrialRecord>& trials, const std::string& name =
   return store;
 }
 
+/// What becomes of these, and what is said of it.
+struct MergeOf {
+  explicit MergeOf(const std::vector<Store>& sources) : report(store.merge(sources)) {}
+
+  Store store = Store::in_memory();
+  Merged report;
+};
+
 template <class... Stores>
 std::vector<Store> list(Stores&&... stores) {
   std::vector<Store> all;
@@ -96,9 +104,7 @@ TEST(Merge, OfAFileThatASweepWritesToIsOfOneMoment) {
     }
   });
   for (int i = 0; i < 30; ++i) {
-    Store merged = Store::in_memory();
-    const std::vector<Store> sources = list(Store::open_readonly(path));
-    EXPECT_NO_THROW(merged.merge(sources));
+    EXPECT_NO_THROW(MergeOf(list(Store::open_readonly(path))));
   }
   is_done = true;
   sweep.join();
@@ -112,11 +118,9 @@ TEST(Merge, KeepsTheOrderOfAFileWhoseClockWasSetBack) {
     a.add_rank(begin(a, "at " + time), verdict_of({timed_record(key_of(1))}, time));
   }
   Store b = store_of({record_at(2, "2026-11-21T10:30:00Z")}, "between");
-  const std::vector<Store> sources = list(std::move(a), std::move(b));
-  Store merged = Store::in_memory();
-  merged.merge(sources);
   std::vector<std::string> order;
-  for (const RankRow& row : merged.ranks({})) order.push_back(row.record.finished_at);
+  for (const RankRow& row : MergeOf(list(std::move(a), std::move(b))).store.ranks({}))
+    order.push_back(row.record.finished_at);
   EXPECT_EQ(order, times);
 }
 
@@ -136,9 +140,9 @@ TEST(Merge, LosesNothingAndAddsNothingTwice) {
   std::sort(all.begin(), all.end());
   const std::size_t num_verdicts = a.results({}).ranks.size();
 
-  const std::vector<Store> sources = list(std::move(a), std::move(b));
-  Store merged = Store::in_memory();
-  const Merged report = merged.merge(sources);
+  MergeOf once(list(std::move(a), std::move(b)));
+  const Store& merged = once.store;
+  const Merged& report = once.report;
   EXPECT_EQ(contents(merged), all);
   EXPECT_EQ(report.num_trials, 3);
   EXPECT_EQ(report.num_verdicts, 1);
@@ -148,17 +152,13 @@ TEST(Merge, LosesNothingAndAddsNothingTwice) {
   EXPECT_THAT(merged.sweeps(), SizeIs(3));
 
   // Its own result and what went into it hold no more than it does.
-  std::vector<Store> again;
-  again.push_back(std::move(merged));
-  Store twice = Store::in_memory();
-  twice.merge(again);
-  Store thrice = Store::in_memory();
-  std::vector<Store> both = list(std::move(twice), std::move(again[0]));
-  const Merged repeated = thrice.merge(both);
-  EXPECT_THAT(repeated.conflicts, IsEmpty());
-  EXPECT_EQ(repeated.num_repeated, 0) << "a measurement that two files have is one";
-  EXPECT_EQ(contents(thrice), all);
-  EXPECT_THAT(thrice.sweeps(), SizeIs(3));
+  std::vector<Store> again = list(std::move(once.store));
+  MergeOf twice(again);
+  const MergeOf thrice(list(std::move(twice.store), std::move(again[0])));
+  EXPECT_THAT(thrice.report.conflicts, IsEmpty());
+  EXPECT_EQ(thrice.report.num_repeated, 0) << "a measurement that two files have is one";
+  EXPECT_EQ(contents(thrice.store), all);
+  EXPECT_THAT(thrice.store.sweeps(), SizeIs(3));
 }
 
 TEST(Merge, NamesConflictsAndKeepsWhatTellsMost) {
@@ -172,8 +172,9 @@ TEST(Merge, NamesConflictsAndKeepsWhatTellsMost) {
                      record_at(3, "2026-11-21T10:00:00Z"), record_at(4, "2026-11-21T09:00:00Z")}));
   for (const bool swapped : {false, true}) {
     if (swapped) std::swap(sources[0], sources[1]);
-    Store merged = Store::in_memory();
-    const Merged report = merged.merge(sources);
+    const MergeOf merge(sources);
+    const Store& merged = merge.store;
+    const Merged& report = merge.report;
     EXPECT_EQ(report.num_repeated, 1) << "the fourth";
     EXPECT_THAT(
         report.conflicts,
@@ -204,9 +205,9 @@ TEST(Merge, WhatWasRunIsKeptBeforeWhatWasOnlyCompiledAndContradictsItNot) {
       list(store_of({record_at(1, "2026-11-21T10:00:00Z")}), store_of({compiled}));
   for (const bool swapped : {false, true}) {
     if (swapped) std::swap(sources[0], sources[1]);
-    Store merged = Store::in_memory();
-    EXPECT_THAT(merged.merge(sources).conflicts, IsEmpty());
-    EXPECT_EQ(merged.trials({}).at(0).record.outcome.status, Status::correct);
+    const MergeOf merge(sources);
+    EXPECT_THAT(merge.report.conflicts, IsEmpty());
+    EXPECT_EQ(merge.store.trials({}).at(0).record.outcome.status, Status::correct);
   }
 }
 
@@ -215,10 +216,8 @@ TEST(Merge, AVerificationStaysWhicheverOutcomeIsKept) {
   a.add_verification(
       *a.trial(1),
       {{{"seeds", CheckResult::failed, "no"}}, key_of(1).toolchain, "2026-11-22T10:00:00Z"});
-  std::vector<Store> sources = list(std::move(a), store_of({record_at(1, "2026-11-23T10:00:00Z")}));
-  Store merged = Store::in_memory();
-  merged.merge(sources);
-  const TrialRecord kept = merged.trial(1)->record;
+  const MergeOf merge(list(std::move(a), store_of({record_at(1, "2026-11-23T10:00:00Z")})));
+  const TrialRecord kept = merge.store.trial(1)->record;
   EXPECT_EQ(kept.finished_at, "2026-11-23T10:00:00Z");
   ASSERT_TRUE(kept.verification);
   EXPECT_NE(kept.verification->failure(), nullptr);
@@ -227,13 +226,11 @@ TEST(Merge, AVerificationStaysWhicheverOutcomeIsKept) {
 TEST(Merge, LeavesOutWhatStillRuns) {
   Store a = store_of({record_at(1, "2026-11-21T10:00:00Z")});
   a.claim(begin(a, "live"), key_of(2));
-  std::vector<Store> sources = list(std::move(a));
-  Store merged = Store::in_memory();
-  const Merged report = merged.merge(sources);
-  EXPECT_EQ(report.num_unfinished, 1);
-  EXPECT_EQ(report.num_trials, 1);
-  EXPECT_THAT(damage(merged), IsEmpty());
-  EXPECT_EQ(merged.sweeps().back().state, "interrupted");
+  const MergeOf merge(list(std::move(a)));
+  EXPECT_EQ(merge.report.num_unfinished, 1);
+  EXPECT_EQ(merge.report.num_trials, 1);
+  EXPECT_THAT(damage(merge.store), IsEmpty());
+  EXPECT_EQ(merge.store.sweeps().back().state, "interrupted");
 }
 
 // Ctrl-C was noticed when all was merged, or imported, and all the same written.
