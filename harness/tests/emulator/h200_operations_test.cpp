@@ -18,37 +18,18 @@ namespace {
 
 constexpr int kCases = 512;
 
-/// The results of an operation for all cases. `operands` has the letters of registers: h of 16
-/// bits, r of 32, l of 64; the result's first.
 std::vector<std::uint64_t> run_operation(const std::string& operands, const std::string& name) {
   PtxRun run;
-  std::string body =
-      "mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %tid.x;\nmad.lo.u32 %r3, %r1, 128, %r2;\n"
-      "mul.wide.u32 %rd9, %r3, 8;\nadd.u64 %rd3, %rd3, %rd9;\n";
-  std::string call = name + " $0";
-  for (std::size_t i = 1; i < operands.size(); ++i) {
+  for (int which = 0; which < 3; ++which) {
     std::vector<std::uint64_t> values;
     for (int number = 0; number < kCases; ++number) {
-      values.push_back(h200::operand(number, static_cast<int>(i) - 1));
+      values.push_back(h200::operand(number, which));
     }
     run.add(values);
-    const std::string at = std::to_string(i - 1), wide = "%rd1" + at;
-    body += "add.u64 %rd4, %rd" + at + ", %rd9;\nld.global.u64 " + wide + ", [%rd4];\n";
-    if (operands[i] == 'h') body += "cvt.u16.u64 %h1" + at + ", " + wide + ";\n";
-    if (operands[i] == 'r') body += "cvt.u32.u64 %r1" + at + ", " + wide + ";\n";
-    call += std::string(", ") + (operands[i] == 'h' ? "%h1" : operands[i] == 'r' ? "%r1" : "%rd1");
-    call += at;
   }
-  while (run.buffers.size() < 3) run.add(std::vector<std::uint64_t>{0});
   const std::size_t results = run.add(std::vector<std::uint64_t>(kCases));
-  const std::string result = operands[0] == 'h' ? "%h1" : operands[0] == 'r' ? "%r20" : "%rd20";
-  body += call.replace(call.find("$0"), 2, result) + ";\n";
-  if (operands[0] != 'l') {
-    body += std::string("cvt.u64.") + (operands[0] == 'h' ? "u16" : "u32") + " %rd20, " + result +
-            ";\n";
-  }
   run.shape = {.grid = {kCases / 128, 1, 1}, .block = {128, 1, 1}};
-  run.run_body(body + "st.global.u64 [%rd3], %rd20;\n");
+  run.run(h200::operation_ptx(operands, name));
   EXPECT_EQ(run.findings(), "") << name;
   std::vector<std::uint64_t> values = run.get<std::uint64_t>(results);
   for (std::uint64_t& value : values) value = h200::without_payload(name.c_str(), value);

@@ -46,6 +46,36 @@ inline std::uint64_t operand(int i, int which) {
          exponent << 23;
 }
 
+/// PTX of a kernel, of a thread for each case in blocks of 128: what `name` makes of the numbers at
+/// p0, p1 and p2 goes to p3. `operands` has the letters of registers: h of 16 bits, r of 32, l of
+/// 64; the result's first.
+inline std::string operation_ptx(const std::string& operands, const std::string& name) {
+  std::string ptx =
+      ".version 8.7\n.target sm_90a\n.address_size 64\n"
+      ".visible .entry k(.param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3)\n{\n"
+      ".reg .b16 %h<4>; .reg .b32 %r<7>; .reg .b64 %l<4>; .reg .b64 %at<3>;\n"
+      "mov.u32 %r4, %ctaid.x;\nmov.u32 %r5, %tid.x;\nmad.lo.u32 %r6, %r4, 128, %r5;\n"
+      "mul.wide.u32 %at0, %r6, 8;\n";
+  const auto find = [&](std::size_t parameter) {
+    ptx += "ld.param.u64 %at1, [p" + std::to_string(parameter) + "];\nadd.u64 %at2, %at1, %at0;\n";
+  };
+  std::string operation = name + " %" + operands[0] + "3";
+  for (std::size_t i = 0; i + 1 < operands.size(); ++i) {
+    const char letter = operands[i + 1];
+    const std::string number = std::to_string(i);
+    find(i);
+    ptx += "ld.global.u64 %l" + number + ", [%at2];\n";
+    if (letter == 'h') ptx += "cvt.u16.u64 %h" + number + ", %l" + number + ";\n";
+    if (letter == 'r') ptx += "cvt.u32.u64 %r" + number + ", %l" + number + ";\n";
+    operation += std::string(", %") + letter + number;
+  }
+  ptx += operation + ";\n";
+  if (operands[0] == 'h') ptx += "cvt.u64.u16 %l3, %h3;\n";
+  if (operands[0] == 'r') ptx += "cvt.u64.u32 %l3, %r3;\n";
+  find(3);
+  return ptx + "st.global.u64 [%at2], %l3;\nret;\n}\n";
+}
+
 /// How the elements of a matrix are drawn.
 enum Kind { kSmallIntegers, kWide, kAnyBits, kSparse };
 

@@ -1,7 +1,7 @@
 // Prints what an H200 computes, for the tests of the emulator: the files operations.txt,
-// products.txt and tensor_maps.txt of this folder, of the last one with the same maps and copies.
+// products.txt and tensor_maps.txt of this folder, with the operations, maps and copies there.
 //   nvcc -gencode arch=compute_90a,code=sm_90a -std=c++17 -o probe probe.cu
-//   ./probe tensor_maps.txt NEW_FOLDER
+//   ./probe . NEW_FOLDER
 // A process of its own makes each copy that may end in an error, so this takes a minute.
 
 #include <cuda.h>
@@ -20,10 +20,6 @@
 
 using u64 = std::uint64_t;
 using u32 = std::uint32_t;
-// Operands of an asm statement by their constraints.
-using T_r = unsigned;
-using T_h = unsigned short;
-using T_l = unsigned long long;
 
 #define CHECK(call)                                          \
   do {                                                       \
@@ -47,71 +43,37 @@ void print_words(FILE* out, const u32* words, std::size_t count) {
 
 // ---- operations of a lane
 
-__device__ u64 evaluate(int op, u64 x, u64 y, u64 z) {
-  int i = 0;
-#define UN(O, I, TEXT)                                        \
-  if (op == i++) {                                            \
-    T_##O o;                                                  \
-    asm volatile(TEXT " %0, %1;" : "=" #O(o) : #I((T_##I)x)); \
-    return o;                                                 \
-  }
-#define BI(O, I, TEXT)                                                          \
-  if (op == i++) {                                                              \
-    T_##O o;                                                                    \
-    asm volatile(TEXT " %0, %1, %2;" : "=" #O(o) : #I((T_##I)x), #I((T_##I)y)); \
-    return o;                                                                   \
-  }
-#define TRI(O, I, TEXT)                                                                           \
-  if (op == i++) {                                                                                \
-    T_##O o;                                                                                      \
-    asm volatile(TEXT " %0, %1, %2, %3;" : "=" #O(o) : #I((T_##I)x), #I((T_##I)y), #I((T_##I)z)); \
-    return o;                                                                                     \
-  }
-#include "operations.inc"
-#undef UN
-#undef BI
-#undef TRI
-  return 0;
-}
-__global__ void operations(int op, const u64* x, const u64* y, const u64* z, u64* o) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  o[i] = evaluate(op, x[i], y[i], z[i]);
-}
-struct Operation {
-  const char *operands, *name;
-};
-const Operation kOperations[] = {
-#define UN(O, I, TEXT) {#O #I, TEXT},
-#define BI(O, I, TEXT) {#O #I #I, TEXT},
-#define TRI(O, I, TEXT) {#O #I #I #I, TEXT},
-#include "operations.inc"
-};
-
 // Approximations are printed; of the others eight checksums, of 64 cases each.
-void probe_operations(FILE* out) {
+void probe_operation(FILE* out, const char* line) {
   constexpr int kCases = 512;
+  char operands[8], name[64];
+  if (std::sscanf(line, "%7s %63s", operands, name) != 2) std::exit(1);
   u64* const in = allocate<u64>(3 * kCases);
   u64* const result = allocate<u64>(kCases);
   for (int i = 0; i < 3 * kCases; ++i) in[i] = h200::operand(i % kCases, i / kCases);
-  int number = 0;
-  for (const Operation& op : kOperations) {
-    operations<<<kCases / 128, 128>>>(number++, in, in + kCases, in + 2 * kCases, result);
-    CHECK(cudaDeviceSynchronize());
-    const bool approximate = std::strstr(op.name, ".approx") || std::strstr(op.name, ".full");
-    std::fprintf(out, "%s %s %c", op.operands, op.name, approximate ? '~' : '=');
-    for (int i = 0; i < kCases; ++i) result[i] = h200::without_payload(op.name, result[i]);
-    for (int i = 0; approximate && i < 48; ++i) {
-      std::fprintf(out, " %llx", static_cast<unsigned long long>(result[i]));
-    }
-    for (int i = 0; !approximate && i < kCases; i += 64) {
-      if (i == 0 && std::strncmp(op.name, "cvt.rna", 7) == 0) {
-        std::fprintf(out, " 0");  // it keeps the bits of a NaN
-      } else {
-        print_words(out, reinterpret_cast<u32*>(result + i), 128);
-      }
-    }
-    std::fprintf(out, "\n");
+  cudaLibrary_t library;
+  cudaKernel_t kernel;
+  const std::string ptx = h200::operation_ptx(operands, name);
+  CHECK(cudaLibraryLoadData(&library, ptx.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  CHECK(cudaLibraryGetKernel(&kernel, library, "k"));
+  u64 *x = in, *y = in + kCases, *z = in + 2 * kCases, *o = result;
+  void* arguments[] = {&x, &y, &z, &o};
+  CHECK(cudaLaunchKernel(reinterpret_cast<void*>(kernel), kCases / 128, 128, arguments));
+  CHECK(cudaDeviceSynchronize());
+  const bool approximate = std::strstr(name, ".approx") || std::strstr(name, ".full");
+  std::fprintf(out, "%s %s %c", operands, name, approximate ? '~' : '=');
+  for (int i = 0; i < kCases; ++i) result[i] = h200::without_payload(name, result[i]);
+  for (int i = 0; approximate && i < 48; ++i) {
+    std::fprintf(out, " %llx", static_cast<unsigned long long>(result[i]));
   }
+  for (int i = 0; !approximate && i < kCases; i += 64) {
+    if (i == 0 && std::strncmp(name, "cvt.rna", 7) == 0) {
+      std::fprintf(out, " 0");  // it keeps the bits of a NaN
+    } else {
+      print_words(out, reinterpret_cast<u32*>(result + i), 128);
+    }
+  }
+  std::fprintf(out, "\n");
 }
 
 // ---- mma.sync: register r of lane l is word r * 32 + l
@@ -444,49 +406,52 @@ void probe_copy(FILE* out, const char* line) {
 }
 
 // In a process of its own: an error of CUDA stays with the process.
-void apart(const std::string& path, void (*work)(FILE*, const char*), const char* what) {
+template <typename Work>
+void apart(const std::string& path, const Work& work) {
   const pid_t child = fork();
   if (child == 0) {
     FILE* const out = std::fopen(path.c_str(), "a");
-    work(out, what);
+    work(out);
     std::fclose(out);
     _exit(0);
   }
   waitpid(child, nullptr, 0);
 }
 
+using Lines = std::vector<std::string>;
+
+Lines lines_of(const std::string& path) {
+  FILE* const in = std::fopen(path.c_str(), "r");
+  if (in == nullptr) std::exit(2);
+  char line[2048];
+  Lines lines;
+  while (std::fgets(line, sizeof line, in) != nullptr) lines.push_back(line);
+  std::fclose(in);
+  return lines;
+}
+
 int main(int count, char** arguments) {
   if (count != 3) return 2;
-  const std::string folder = arguments[2];
-  apart(
-      folder + "/operations.txt", [](FILE* out, const char*) { probe_operations(out); }, "");
-  apart(
-      folder + "/products.txt",
-      [](FILE* out, const char*) {
-        probe_mma(out);
-        for (const int section : {0, 1, 2}) probe_wgmma(out, section);
-      },
-      "");
-  FILE* const in = std::fopen(arguments[1], "r");
-  char line[512];
-  std::string maps;  // in one process
-  std::vector<std::string> copies;
-  while (std::fgets(line, sizeof line, in) != nullptr) {
-    if (std::strncmp(line, "map", 3) == 0) {
-      maps += line;
-    } else {
-      copies.push_back(line);
+  const std::string old_folder = arguments[1], folder = arguments[2];
+  apart(folder + "/operations.txt", [&](FILE* out) {
+    for (const std::string& line : lines_of(old_folder + "/operations.txt")) {
+      probe_operation(out, line.c_str());
     }
+  });
+  apart(folder + "/products.txt", [](FILE* out) {
+    probe_mma(out);
+    for (const int section : {0, 1, 2}) probe_wgmma(out, section);
+  });
+  const auto is_map = [](const std::string& line) { return line.compare(0, 3, "map") == 0; };
+  const Lines lines = lines_of(old_folder + "/tensor_maps.txt");
+  const std::string path = folder + "/tensor_maps.txt";
+  apart(path, [&](FILE* out) {
+    CHECK(cudaFree(nullptr));  // to encode a map needs a context
+    for (const std::string& line : lines) {
+      if (is_map(line)) probe_maps(out, line.c_str());
+    }
+  });
+  for (const std::string& line : lines) {
+    if (!is_map(line)) apart(path, [&](FILE* out) { probe_copy(out, line.c_str()); });
   }
-  apart(
-      folder + "/tensor_maps.txt",
-      [](FILE* out, const char* lines) {
-        CHECK(cudaFree(nullptr));  // to encode a map needs a context
-        for (const char* one = lines; *one != 0; one = std::strchr(one, '\n') + 1) {
-          probe_maps(out, one);
-        }
-      },
-      maps.c_str());
-  for (const std::string& copy : copies)
-    apart(folder + "/tensor_maps.txt", probe_copy, copy.c_str());
 }
