@@ -157,16 +157,12 @@ std::uint32_t completed(Warp& warp, const Op& op, std::uint32_t lanes, std::uint
   return result;
 }
 
-void poll(Warp& warp) {
-  warp.has_polled = true;
-  warp.last_polled = warp.block->cluster->round;
-}
-
 bool test_phase(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t lanes) {
   std::uint32_t waited = 0;
   const std::uint32_t done = completed(warp, op, lanes, waited);
   if (done != lanes) {
-    poll(warp);
+    warp.has_polled = true;
+    warp.last_polled = warp.block->cluster->round;
     // try_wait may wait, or say that it has waited long enough.
     if ((op.mode & kTries) != 0 && below(warp.block->cluster->random, 8) != 0) {
       warp.has_polled = false;

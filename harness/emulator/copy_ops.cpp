@@ -13,10 +13,7 @@ namespace {
 void begin_work(Warp& warp, const Actor& actor, std::function<void()> complete) {
   ClusterState& cluster = *warp.block->cluster;
   warp.progress();
-  if (below(cluster.random, 4) == 0) {
-    complete();
-    return;
-  }
+  if (below(cluster.random, 4) == 0) return complete();
   cluster.pending.push_back({actor.index, actor.event, std::move(complete)});
 }
 
@@ -165,8 +162,10 @@ struct BulkCopy {
 };
 
 /// Moves bytes to global memory, or adds them up there.
-bool put_global(const BulkCopy& copy, std::byte* to, const std::byte* from, std::size_t bytes) {
+bool put_global(Warp& warp, const BulkCopy& copy, std::byte* to, const std::byte* from,
+                std::uint32_t bytes) {
   if (copy.op->bytes == 0) {
+    note_global(warp, copy.lane, to, bytes, from);
     std::memmove(to, from, bytes);
     return true;
   }
@@ -194,7 +193,7 @@ void carry_out(Warp& warp, const BulkCopy& copy) {
     if (far == nullptr) return;
     if (loads) {
       std::memmove(near, far, piece.bytes);
-    } else if (!put_global(copy, far, near, piece.bytes)) {
+    } else if (!put_global(warp, copy, far, near, piece.bytes)) {
       warp.misuse(copy.lane, "a reduction that elements of this type do not have");
       return;
     }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "base/find_named.h"
 
@@ -199,17 +198,8 @@ std::int32_t Form::in(const PtxOperand& operand_of, PtxType type_of) {
     case Kind::integer:
       if (type_of == PtxType::f32 || type_of == PtxType::f64) throw UnknownForm();
       return decoder_.constant(operand_of.value, is_wide);
-    case Kind::real: {
-      std::uint64_t value = operand_of.value;
-      if (!operand_of.is_single && !is_wide) {
-        value = std::bit_cast<std::uint32_t>(
-            static_cast<float>(std::bit_cast<double>(operand_of.value)));
-      } else if (operand_of.is_single && is_wide) {
-        value = std::bit_cast<std::uint64_t>(static_cast<double>(
-            std::bit_cast<float>(static_cast<std::uint32_t>(operand_of.value))));
-      }
-      return decoder_.constant(value, is_wide);
-    }
+    case Kind::real:
+      return decoder_.constant(operand_of.real_bits(is_wide), is_wide);
     case Kind::special:
       return decoder_.special(operand_of.name, 0, is_wide);
     case Kind::variable:

@@ -44,6 +44,10 @@ CUresult create(Handle* handle) {
   return gpu().status();
 }
 
+bool may(CUdeviceptr address, std::size_t bytes, MemoryAccess access) {
+  return gpu().memory().find(address, bytes, access) != nullptr;
+}
+
 CUresult copy(void* to, const void* from, std::size_t bytes) {
   if (gpu().status() == CUDA_SUCCESS) std::memmove(to, from, bytes);
   return gpu().status();
@@ -51,9 +55,7 @@ CUresult copy(void* to, const void* from, std::size_t bytes) {
 
 template <typename T>
 CUresult fill(CUdeviceptr memory, T value, std::size_t count) {
-  if (!gpu().may_copy(memory, count * sizeof value, MemoryAccess::write)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
+  if (!may(memory, count * sizeof value, MemoryAccess::write)) return CUDA_ERROR_INVALID_VALUE;
   if (gpu().status() == CUDA_SUCCESS) std::fill_n(pointer<T>(memory), count, value);
   return gpu().status();
 }
@@ -308,18 +310,17 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr* device, void* host, unsigned) {
 }
 
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream) {
-  if (!gpu().may_copy(from, bytes, MemoryAccess::read)) return CUDA_ERROR_INVALID_VALUE;
+  if (!may(from, bytes, MemoryAccess::read)) return CUDA_ERROR_INVALID_VALUE;
   return copy(to, pointer<void>(from), bytes);
 }
 
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream) {
-  if (!gpu().may_copy(to, bytes, MemoryAccess::write)) return CUDA_ERROR_INVALID_VALUE;
+  if (!may(to, bytes, MemoryAccess::write)) return CUDA_ERROR_INVALID_VALUE;
   return copy(pointer<void>(to), from, bytes);
 }
 
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream) {
-  if (!gpu().may_copy(to, bytes, MemoryAccess::write) ||
-      !gpu().may_copy(from, bytes, MemoryAccess::read)) {
+  if (!may(to, bytes, MemoryAccess::write) || !may(from, bytes, MemoryAccess::read)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   return copy(pointer<void>(to), pointer<void>(from), bytes);

@@ -38,9 +38,7 @@ inline constexpr KindOfFinding kFindings[] = {
     {"trap", CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED"},
     {"misuse", static_cast<CUresult>(1006), "EMULATOR_MISUSE"},
 };
-inline const KindOfFinding& facts_of(FindingKind kind) {
-  return kFindings[static_cast<std::size_t>(kind)];
-}
+inline const KindOfFinding& facts_of(FindingKind of) { return kFindings[static_cast<int>(of)]; }
 
 /// Null for an error of CUDA's.
 inline const KindOfFinding* find_own_error(CUresult code) {

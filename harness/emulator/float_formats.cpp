@@ -5,7 +5,6 @@
 #include <cmath>
 
 namespace assay::emulator {
-
 namespace {
 
 struct TypeFacts {

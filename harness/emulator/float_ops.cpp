@@ -92,14 +92,14 @@ __attribute__((target("avx2,fma"))) void fma_lanes(Warp& warp, const Op& op, std
     warp.at(op.out)[i] = std::bit_cast<std::uint32_t>(a[i]);
   }
 }
-Handler fma_handler() {
-  return __builtin_cpu_supports("fma") != 0 && __builtin_cpu_supports("avx2") != 0
-             ? fma_lanes
-             : lanewise<Fma, float, float, float, float>;
-}
-#else
-Handler fma_handler() { return lanewise<Fma, float, float, float, float>; }
 #endif
+
+Handler fma_handler() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("fma") != 0 && __builtin_cpu_supports("avx2") != 0) return fma_lanes;
+#endif
+  return lanewise<Fma, float, float, float, float>;
+}
 
 /// With all modifiers, one lane after the other; f16, bf16 and pairs, too.
 void modified_lane(Warp& warp, const Op& op, int i) {

@@ -66,7 +66,8 @@ Window Form::window() const {
     if (part == "shared" || part == "shared::cta") return Window::shared;
     if (part == "shared::cluster") return Window::cluster;
     if (part == "local") return Window::local;
-    if (part == "global" || part == "const") return Window::global;
+    if (part == "global") return Window::global;
+    if (part == "const") return Window::constant;
     if (part.starts_with("param")) return Window::param;
   }
   return Window::generic;

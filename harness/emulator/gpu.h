@@ -61,10 +61,6 @@ class Gpu {
 
   CUresult load(const void* image, LoadedModule** module);
   void unload(LoadedModule* module);
-  /// Whether the host may copy bytes from there, or to there.
-  bool may_copy(CUdeviceptr address, std::size_t bytes, MemoryAccess access) const {
-    return memory_.find(address, bytes, access) != nullptr;
-  }
 
   /// How many blocks of a kernel fit an SM.
   int blocks_of_sm(const LoadedKernel& kernel, int block_threads, std::size_t dynamic_bytes) const;

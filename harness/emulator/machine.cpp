@@ -134,12 +134,6 @@ void LaunchState::report(FindingKind kind, const std::string& text, const Op* op
   }
 }
 
-const Program* Module::kernel(std::string_view name) const {
-  const auto found =
-      std::ranges::find_if(kernels, [&](const Program& of) { return of.kernel->name == name; });
-  return found == kernels.end() ? nullptr : &*found;
-}
-
 Module load(std::string_view ptx) {
   Module module;
   module.text = read_module(ptx);
@@ -212,8 +206,9 @@ void check_launch(const Program& program, const LaunchShape& shape) {
 LaunchOutcome run(const Module& module, std::string_view kernel, const LaunchShape& shape,
                   std::span<const std::byte> parameters, const Memory& memory,
                   const MachineOptions& options) {
-  const Program* const program = module.kernel(kernel);
-  if (program == nullptr) refuse("the module has no kernel {}", kernel);
+  const auto program = std::ranges::find_if(
+      module.kernels, [&](const Program& of) { return of.kernel->name == kernel; });
+  if (program == module.kernels.end()) refuse("the module has no kernel {}", kernel);
   check_launch(*program, shape);
   if (parameters.size() < program->parameter_bytes) {
     refuse("launch of {}: {} bytes of parameters; expected {}", kernel, parameters.size(),

@@ -27,9 +27,6 @@ struct Module {
   /// The caller adds them to its Memory, and takes them away before the module ends. Constants can
   /// be written through an ordinary pointer, as on a GPU.
   ModuleVariables variables;
-
-  /// Null if there is none of this name.
-  const Program* kernel(std::string_view name) const;
 };
 
 /// Reads PTX. Throws UsageError "PTX:LINE: ..." where the text is no PTX, and

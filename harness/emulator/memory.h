@@ -3,15 +3,23 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace assay::emulator {
 
 enum class MemoryAccess { read, write };
+
+/// The last plain write to four bytes: numbers of the launch, its cluster, block and op.
+struct GlobalWrite {
+  std::uint32_t launch, cluster, block, op;
+  std::uint32_t thread, bytes;  // of the block; a bit for each
+  std::uint64_t time;           // LaunchState::num_strong
+};
 
 /// A range of addresses with the same rights.
 struct MemoryRange {
@@ -19,6 +27,7 @@ struct MemoryRange {
   std::uint64_t end = 0;
   bool readable = true;
   bool writable = true;
+  std::shared_ptr<GlobalWrite[]> writes = {};  // of each word; null: they would take too much
 };
 
 /// Global memory of the emulated device. A device address is the address of the byte on the host,
@@ -30,6 +39,7 @@ struct MemoryRange {
 class Memory {
  public:
   static constexpr std::size_t kPageBytes = 4096;
+  static constexpr std::size_t kMostNotedWords = 8 << 20;  // 32 MiB, with 256 MiB of notes
 
   /// Of so many bytes, beside what add() names. Throws Error when the host has no room for the
   /// addresses.
@@ -43,7 +53,14 @@ class Memory {
   const MemoryRange* find(std::uint64_t address, std::size_t bytes, MemoryAccess access) const;
 
   /// Memory of this process that is the device's until remove(), such as a module's variables.
-  void add(const MemoryRange& range) { ranges_[range.begin] = range; }
+  void add(MemoryRange range) {
+    const std::size_t words = (range.end - range.begin) / 4 + 1;
+    if (words <= kMostNotedWords) {
+      void* const zeros = std::calloc(words, sizeof(GlobalWrite));
+      range.writes.reset(static_cast<GlobalWrite*>(zeros), std::free);
+    }
+    ranges_[range.begin] = range;
+  }
   void remove(std::uint64_t begin) { ranges_.erase(begin); }
 
   /// Memory that may be read and written, 512-byte aligned and exactly so long; 0: there is none.

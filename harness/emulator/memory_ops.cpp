@@ -50,7 +50,8 @@ std::byte* resolve_shared(Warp& warp, int lane, std::uint32_t address, std::uint
                          word(access), bytes, offset, in_block_text(warp, rank), size);
   }
   BlockState& block = *blocks[rank];
-  if (rank != warp.block->rank && block.has_ended()) {
+  const auto ended = [](const Warp& of) { return of.alive == 0; };
+  if (rank != warp.block->rank && std::ranges::all_of(block.warps, ended)) {
     warp.misuse(lane, "{} shared memory of block {} of the cluster, which has ended", word(access),
                 rank);
   }
@@ -78,6 +79,7 @@ std::byte* resolve_global(Warp& warp, int lane, std::uint64_t address, std::uint
 
 /// A strong access or an atomic: it may order what warps of a cluster do.
 void order_strong(Warp& warp, std::uint64_t address, bool releases, bool acquires) {
+  note_strong(warp);
   std::map<std::uint64_t, SyncPoint>& points = warp.block->cluster->points;
   const auto point = points.find(address);
   if (acquires && point != points.end()) acquire(warp, point->second);
@@ -95,7 +97,7 @@ void load_lane(Warp& warp, const Op& op, int lane) {
   const Access access = op.mode != 0 ? Access::sync : Access::read;
   const std::uint64_t address = address_of(warp, op.at, lane);
   const std::byte* from = resolve(warp, op.at, lane, bytes, access);
-  if (op.mode != 0) order_strong(warp, address, false, true);
+  if (op.mode == 0 && op.at.window <= Window::global) note_global(warp, lane, from, bytes);
   for (const std::int32_t slot : op.list) {
     std::int64_t value = 0;
     if (from != nullptr) {
@@ -105,6 +107,8 @@ void load_lane(Warp& warp, const Op& op, int lane) {
     value = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << op.target) >> op.target;
     warp.put(slot, lane, op.is_wide, value);
   }
+  // Behind the read: who wrote the value was strong before.
+  if (op.mode != 0) order_strong(warp, address, false, true);
 }
 
 template <std::size_t kBytes>
@@ -118,6 +122,9 @@ void store_lane(Warp& warp, const Op& op, int lane) {
   if (op.mode != 0) order_strong(warp, address, op.mode == 2, false);
   for (const std::int32_t slot : op.list) {
     const std::uint64_t value = warp.get(slot, lane, op.is_wide);
+    if (op.mode == 0 && op.at.window <= Window::global) {
+      note_global(warp, lane, to, kBytes, reinterpret_cast<const std::byte*>(&value));
+    }
     std::memcpy(to, &value, kBytes);
     to += kBytes;
   }
@@ -146,9 +153,10 @@ void decode_load_store(Form& form) {
                           : form.in(element, is_float(type) && bits_of(type) >= 32 ? type : reg));
   }
   // Strong ones do not race with each other, and may carry order from warp to warp.
-  op.mode = form.has("release") || form.has("acquire")    ? 2
-            : form.has("volatile") || form.has("relaxed") ? 1
-                                                          : 0;
+  // Loads through caches (.cg, .cv) read flags before PTX had strong loads.
+  const bool is_strong = form.has("volatile") || form.has("relaxed") ||
+                         (is_load && (form.has("cg") || form.has("cv")));
+  op.mode = form.has("release") || form.has("acquire") ? 2 : is_strong ? 1 : 0;
   const std::uint32_t bytes = bytes_of(type);
   if (!std::has_single_bit(bytes) || bytes > 8) throw UnknownForm();
   op.is_wide = is_wide;
@@ -211,7 +219,6 @@ void update_lane(Warp& warp, const Op& op, int lane) {
   const bool is_wide = size == 8;
   const std::uint64_t address = address_of(warp, op.at, lane);
   std::byte* const at = resolve(warp, op.at, lane, bytes, Access::update);
-  order_strong(warp, address, op.releases, true);
   order_strong(warp, address, op.releases, false);
   for (std::size_t i = 0; i < op.list.size(); ++i) {
     std::uint64_t old = 0;
@@ -222,6 +229,7 @@ void update_lane(Warp& warp, const Op& op, int lane) {
     }
     if (!op.more.empty()) warp.put(op.more[i], lane, is_wide, old);
   }
+  order_strong(warp, address, op.releases, true);
 }
 
 void decode_atomic(Form& form) {
@@ -308,19 +316,13 @@ std::uint64_t updated(AtomicOperation operation, PtxType type, std::uint64_t old
   });
 }
 
-std::optional<AtomicOperation> parse_atomic(std::string_view word) {
+AtomicOperation operation_of(const Form& form) {
   constexpr std::string_view kWords[] = {"add", "min", "max", "inc",  "dec",
                                          "and", "or",  "xor", "exch", "cas"};
-  const auto* const found = std::ranges::find(kWords, word);
-  if (found == std::end(kWords)) return std::nullopt;
+  const auto* const found =
+      std::ranges::find_if(kWords, [&](std::string_view word) { return form.has(word); });
+  if (found == std::end(kWords)) throw UnknownForm();
   return static_cast<AtomicOperation>(found - kWords);
-}
-
-AtomicOperation operation_of(const Form& form) {
-  for (const std::string_view part : form.parts) {
-    if (const auto operation = parse_atomic(part)) return *operation;
-  }
-  throw UnknownForm();
 }
 
 bool reduce_elements(AtomicOperation operation, PtxType type, std::byte* destination,

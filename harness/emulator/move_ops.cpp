@@ -52,8 +52,8 @@ void convert_address(Warp& warp, const Op& op, std::uint32_t lanes) {
 
 /// What generic addresses have that addresses in a window have not.
 std::uint64_t base_of(Window window) {
-  constexpr std::uint64_t kBases[] = {0,           0, kSharedWindow, kSharedWindow, kLocalWindow,
-                                      kParamWindow};
+  constexpr std::uint64_t kBases[] = {
+      0, 0, kSharedWindow, kSharedWindow, kLocalWindow, kParamWindow, 0};
   return kBases[static_cast<std::size_t>(window)];
 }
 
@@ -139,6 +139,7 @@ void decode_cvta(Form& form) {
 }
 
 void fence_all(Warp& warp, const Op&, std::uint32_t) {
+  note_strong(warp);
   warp.fenced = order_now(warp);
   order_lanes(warp);
 }

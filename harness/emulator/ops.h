@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstring>
 #include <functional>
-#include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -85,9 +84,6 @@ inline std::uint32_t own_address(const Warp& warp, std::uint64_t address) {
 
 /// What atom, red and cp.reduce do to a place.
 enum class AtomicOperation { add, min, max, inc, dec, bit_and, bit_or, bit_xor, exch, cas };
-
-/// PTX's word; nothing for another word.
-std::optional<AtomicOperation> parse_atomic(std::string_view word);
 
 /// The one that a part of the opcode names. Refuses a form without one.
 AtomicOperation operation_of(const Form& form);

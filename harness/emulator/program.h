@@ -3,9 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +32,7 @@ enum class Control : std::uint8_t { none, branch, table, exit, meet, wait };
 inline constexpr std::int32_t kNoSlot = INT32_MIN;
 
 /// Where an address lies.
-enum class Window : std::uint8_t { generic, global, shared, cluster, local, param };
+enum class Window : std::uint8_t { generic, global, shared, cluster, local, param, constant };
 
 /// An operand [x + n].
 struct Address {

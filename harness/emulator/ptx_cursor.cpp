@@ -44,25 +44,24 @@ std::vector<PtxToken> ptx_tokens(std::string_view text) {
   const auto peek = [&](std::size_t ahead) {
     return at + ahead < text.size() ? text[at + ahead] : '\0';
   };
+  const auto skip_to = [&](std::size_t end) {
+    line += static_cast<int>(std::ranges::count(text.substr(at, end - at), '\n'));
+    at = end;
+  };
   while (at < text.size()) {
     const char c = text[at];
-    if (c == '\n') ++line;
     if (static_cast<unsigned char>(c) <= ' ') {
-      ++at;
+      skip_to(at + 1);
     } else if (c == '/' && peek(1) == '/') {
       at = std::min(text.find('\n', at), text.size());
     } else if (c == '/' && peek(1) == '*') {
-      const std::size_t end = std::min(text.find("*/", at + 2), text.size());
-      line += static_cast<int>(std::count(text.begin() + static_cast<std::ptrdiff_t>(at),
-                                          text.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
-      at = std::min(end + 2, text.size());
+      const std::size_t end = text.find("*/", at + 2);
+      skip_to(end == std::string_view::npos ? text.size() : end + 2);
     } else if (c == '"') {
       const std::size_t end = text.find('"', at + 1);
       if (end == std::string_view::npos) refuse("PTX:{}: the file ends within quotes", line);
       tokens.push_back({PtxToken::Kind::text, text.substr(at + 1, end - at - 1), line});
-      line +=
-          static_cast<int>(std::count(tokens.back().text.begin(), tokens.back().text.end(), '\n'));
-      at = end + 1;
+      skip_to(end + 1);
     } else if (is_word(c)) {
       const std::size_t begin = at;
       const bool is_number = is_digit(c);
@@ -223,10 +222,7 @@ void PtxCursor::read_initial(PtxVariable& variable, std::size_t element_bytes, i
   } else {
     const PtxOperand value = number();
     if (accept("(")) fail("emulator/unsupported: parts of addresses as initial values");
-    bits = value.value;
-    if (value.kind == Kind::real && element_bytes == 4 && !value.is_single) {
-      bits = std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(value.value)));
-    }
+    bits = value.kind == Kind::real ? value.real_bits(element_bytes == 8) : value.value;
   }
   bytes.resize(bytes.size() + element_bytes);
   std::memcpy(bytes.data() + bytes.size() - element_bytes, &bits,

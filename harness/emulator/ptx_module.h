@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -70,6 +71,15 @@ struct PtxOperand {
   std::int64_t value = 0;  // of a number; the offset of an address or a name
   std::string name = {};
   std::vector<PtxOperand> parts = {};
+
+  /// The bits of a real as a double, or as a float.
+  std::uint64_t real_bits(bool as_double) const {
+    const auto bits = static_cast<std::uint64_t>(value);
+    if (is_single != as_double) return bits;
+    const auto single = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    if (is_single) return std::bit_cast<std::uint64_t>(static_cast<double>(single));
+    return std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(bits)));
+  }
 };
 
 struct PtxInstruction {

@@ -23,14 +23,12 @@ class Reader : private PtxCursor {
     bool has_version = false;
     while (peek().kind != PtxToken::Kind::end) {
       const PtxToken directive = next();
-      if (directive.is(".version")) {
-        has_version = true;
-        skip_line(directive.line);
-      } else if (directive.is(".address_size")) {
+      has_version = has_version || directive.is(".version");
+      if (directive.is(".address_size")) {
         if (!next().is("64")) fail("only .address_size 64 can be run");
       } else if (directive.is(".file")) {
         read_file(directive.line);
-      } else if (directive.is(".loc") || directive.is(".target")) {
+      } else if (directive.is(".version") || directive.is(".loc") || directive.is(".target")) {
         skip_line(directive.line);
       } else if (directive.is(".section")) {
         skip_to("}");

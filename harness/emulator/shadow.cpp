@@ -176,6 +176,59 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
   }
 }
 
+void note_global(Warp& warp, int lane, const std::byte* at, std::uint32_t bytes,
+                 const std::byte* written) {
+  const MemoryRange* const range = warp.range;
+  const auto address = reinterpret_cast<std::uint64_t>(at);
+  if (range == nullptr || address < range->begin || address >= range->end) return;
+  const BlockState& block = *warp.block;
+  LaunchState& launch = block.cluster->launch;
+  std::atomic<bool>& is_written = launch.is_written[range->begin / 512 % launch.is_written.size()];
+  if (range->writes == nullptr || (written == nullptr && !is_written)) return;
+  is_written = true;
+  const Extents &grid = launch.shape.grid, &place = block.index;
+  const std::uint32_t number = (place[2] * grid[1] + place[1]) * grid[0] + place[0];
+  const auto op = static_cast<std::uint32_t>(warp.op - warp.ops().data());
+  const auto cluster = static_cast<std::uint32_t>(block.cluster->index);
+  const std::uint32_t thread = warp.first_thread() + lane;
+  GlobalWrite now{launch.number, cluster, number, op, thread, 0, launch.num_strong};
+  const auto& last = launch.last_strong;
+  for (std::uint32_t done = 0; done < bytes;) {
+    const std::size_t offset = address - range->begin + done;
+    const std::uint32_t in_word = std::min<std::uint32_t>(4 - offset % 4, bytes - done);
+    const std::lock_guard lock(launch.write_locks[offset / 4 % launch.write_locks.size()]);
+    GlobalWrite& word = range->writes[offset / 4];
+    const GlobalWrite before = word;
+    now.bytes = ((1u << in_word) - 1) << offset % 4;
+    const bool is_other = before.launch == now.launch && before.cluster != now.cluster &&
+                          (before.bytes & now.bytes) != 0;
+    // Several blocks may write the same, and then read it.
+    const bool is_same = written != nullptr && std::memcmp(at + done, written + done, in_word) == 0;
+    if (is_other && is_same) word.bytes = 0;
+    if (written != nullptr && !is_same) word = now;
+    done += in_word;
+    const std::uint64_t earlier_of_both =
+        std::min<std::uint64_t>(last[before.cluster % last.size()], last[cluster % last.size()]);
+    if (!is_other || is_same || earlier_of_both > before.time) continue;
+    const Op& earlier = warp.ops()[before.op];
+    std::string text = fmt::format(
+        "{} {} bytes at {:#x}, which {}{} of block ({}), thread ({}) wrote; nothing orders the two",
+        written != nullptr ? "writes" : "reads", bytes, address, earlier.source->opcode,
+        line_text(earlier), fmt::join(place_in(grid, before.block), ","),
+        fmt::join(place_in(launch.shape.block, before.thread), ","));
+    if (written != nullptr) return warp.report(FindingKind::race, text, lane);
+    // A step of a sort in place reads pairs, and leaves those alone that other blocks sort.
+    return note_bad_read(warp, lane, FindingKind::race, std::move(text), true);
+  }
+}
+
+void note_strong(Warp& warp) {
+  if (warp.op->at.window == Window::shared) return;
+  const ClusterState& cluster = *warp.block->cluster;
+  LaunchState& launch = cluster.launch;
+  launch.last_strong[cluster.index % launch.last_strong.size()] = ++launch.num_strong;
+}
+
 void release(Warp& warp, SyncPoint& point, bool is_relaxed) {
   if (is_relaxed) {
     if (warp.fenced != nullptr) point.arriving.join(*warp.fenced);
@@ -212,11 +265,12 @@ void order_work(Warp& warp, std::uint32_t actor, std::uint32_t event) {
   warp.order_before = nullptr;
 }
 
-void note_bad_read(Warp& warp, int lane, FindingKind kind, std::string text) {
+void note_bad_read(Warp& warp, int lane, FindingKind kind, std::string text, bool may_decide) {
   const auto known = std::ranges::find_if(
       warp.bad_reads, [&](const BadRead& read) { return read.op == warp.op && read.kind == kind; });
   const auto index = static_cast<std::uint32_t>(known - warp.bad_reads.begin());
-  if (known == warp.bad_reads.end()) warp.bad_reads.push_back({warp.op, kind, std::move(text)});
+  if (known == warp.bad_reads.end())
+    warp.bad_reads.push_back({warp.op, kind, std::move(text), may_decide});
   warp.bad_values.resize(warp.block->cluster->launch.program.num_slots);
   for (const std::int32_t slot : warp.op->writes) {
     BadValue& value = warp.bad_values[slot];
@@ -243,6 +297,7 @@ void follow_bad_values(Warp& warp, const Op& op, std::uint32_t lanes) {
     used.lanes = received(warp, op, used.lanes, lanes);
   used.lanes &= lanes;
   const bool is_jump = op.control == Control::branch || op.control == Control::table;
+  if (is_jump && used.lanes != 0 && warp.bad_reads[used.read].may_decide) used.lanes = 0;
   if (used.lanes != 0 && (is_jump ? decides_effect(ops, op) : has_effect(op))) {
     const BadRead& read = warp.bad_reads[used.read];
     warp.op = read.op;

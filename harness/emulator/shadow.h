@@ -97,6 +97,15 @@ std::uint32_t signals_of(ClusterState& cluster, std::uint32_t mbarrier);
 void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, std::uint32_t bytes,
                  Access access);
 
+/// Notes a plain access to global memory (of bytes that are `written` there next; null: they are
+/// read), and reports one to what another cluster wrote without an order between: since the write,
+/// one of the two clusters had no strong access, atomic or fence. That is less than the order that
+/// PTX asks for, so that a race may be missed, but none is made up.
+void note_global(Warp& warp, int lane, const std::byte* at, std::uint32_t bytes,
+                 const std::byte* written = nullptr);
+/// What the warp did may be ordered before others from now on, or what others did before it.
+void note_strong(Warp& warp);
+
 /// A warp arrives at a sync point: what it did, or (relaxed) did ahead of its last fence, is
 /// ordered before those that leave it.
 void release(Warp& warp, SyncPoint& point, bool is_relaxed = false);

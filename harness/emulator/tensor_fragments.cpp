@@ -19,10 +19,6 @@ Matrix8 flipped(const Matrix8& rows) {
   return result;
 }
 
-std::uint32_t part_of(std::uint32_t word, int index, int bytes) {
-  return bytes == 4 ? word : word >> (index * bytes * 8) & ((1u << (bytes * 8)) - 1);
-}
-
 /// mma.sync of e4m3 and e5m2, as an H200 does it: the factors become f16, the products of the first
 /// two of each four along k are added up, then those of the others, and what comes of it to c.
 void multiply_as_halves(const FragmentProduct& product, const std::uint32_t* a,
@@ -67,13 +63,15 @@ std::vector<std::uint32_t> a_elements(int element_bytes, int warps,
   // Registers alternate between rows 0 to 7 and 8 to 15, and go on along k in pairs.
   const int per_word = 4 / element_bytes, per_warp = static_cast<int>(registers.size()) / warps;
   const int k = per_warp / 2 * 4 * per_word;
+  const std::uint32_t mask = ~0u >> (32 - element_bytes * 8);
   std::vector<std::uint32_t> elements(static_cast<std::size_t>(16) * warps * k);
   for (int r = 0; r < static_cast<int>(registers.size()); ++r) {
     for (int lane = 0; lane < 32; ++lane) {
       const int row = r / per_warp * 16 + lane / 4 + r % 2 * 8;
       const int column = (r % per_warp / 2 * 4 + lane % 4) * per_word;
       for (int i = 0; i < per_word; ++i) {
-        elements[row * k + column + i] = part_of((*registers[r])[lane], i, element_bytes);
+        const std::uint32_t word = (*registers[r])[lane];
+        elements[row * k + column + i] = word >> (i * element_bytes * 8) & mask;
       }
     }
   }

@@ -6,7 +6,6 @@
 #include <type_traits>
 
 namespace assay::emulator {
-
 namespace {
 
 /// A real map has no such first word, so that bytes that are no map are found out.

@@ -13,13 +13,11 @@
 namespace assay::emulator {
 namespace {
 
-WarpWords words(const Warp& warp, std::int32_t slot) {
-  WarpWords result;
-  std::memcpy(result.data(), warp.in(slot), sizeof result);
-  return result;
+const WarpWords& words(const Warp& warp, std::int32_t slot) {
+  return *reinterpret_cast<const WarpWords*>(warp.in(slot));
 }
-void put_words(Warp& warp, std::int32_t slot, const WarpWords& value) {
-  std::memcpy(warp.at(slot), value.data(), sizeof value);
+WarpWords& words_out(Warp& warp, std::int32_t slot) {
+  return *reinterpret_cast<WarpWords*>(warp.at(slot));
 }
 
 bool check_whole(Warp& warp, std::uint32_t lanes) {
@@ -36,7 +34,7 @@ void load_matrices(Warp& warp, const Op& op, std::uint32_t lanes) {
     if (from != nullptr) std::memcpy(&matrices[row / 8][row % 8], from, 16);
   }
   for (std::size_t i = 0; i < op.list.size(); ++i) {
-    put_words(warp, op.list[i], load_matrix(matrices[i], op.mode != 0));
+    words_out(warp, op.list[i]) = load_matrix(matrices[i], op.mode != 0);
   }
 }
 
@@ -54,7 +52,7 @@ void store_matrices(Warp& warp, const Op& op, std::uint32_t lanes) {
 
 void transpose(Warp& warp, const Op& op, std::uint32_t lanes) {
   if (check_whole(warp, lanes)) {
-    put_words(warp, op.out, load_matrix(store_matrix(words(warp, op.a), false), true));
+    words_out(warp, op.out) = load_matrix(store_matrix(words(warp, op.a), false), true);
   }
 }
 
@@ -94,7 +92,7 @@ void multiply_matrices(Warp& warp, const Op& op, std::uint32_t lanes) {
   const std::span<WarpWords> all(in), d = all.last(num_d);
   const FragmentProduct product = product_of(op);
   warp_multiply(product.types, product.k, all.first(num_a), all.subspan(num_a, num_a / 2), d);
-  for (std::size_t i = 0; i < num_d; ++i) put_words(warp, op.list[i], d[i]);
+  for (std::size_t i = 0; i < num_d; ++i) words_out(warp, op.list[i]) = d[i];
 }
 
 void decode_mma(Form& form) {
@@ -164,12 +162,8 @@ void carry_out(Warp& any, const WarpgroupWork& work) {
   std::vector<const WarpWords*> fragments;
   std::vector<WarpWords*> sums;
   for (std::size_t i = 0; i < 4; ++i) {
-    for (const std::int32_t slot : op.more) {
-      fragments.push_back(reinterpret_cast<const WarpWords*>(warps[i].in(slot)));
-    }
-    for (const std::int32_t slot : op.list) {
-      sums.push_back(reinterpret_cast<WarpWords*>(warps[i].at(slot)));
-    }
+    for (const std::int32_t slot : op.more) fragments.push_back(&words(warps[i], slot));
+    for (const std::int32_t slot : op.list) sums.push_back(&words_out(warps[i], slot));
   }
   const std::vector<std::uint32_t> a =
       !fragments.empty()

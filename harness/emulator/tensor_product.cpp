@@ -8,7 +8,6 @@
 #include <utility>
 
 namespace assay::emulator {
-
 namespace {
 
 /// The exponent of a zero: it never decides how a sum is aligned.
@@ -186,10 +185,6 @@ void multiply_integers(const ProductTypes& types, const FactorMatrix& a, const F
   }
 }
 
-std::uint32_t f32_nan_or(float value) {
-  return std::isnan(value) ? 0x7FFFFFFF : std::bit_cast<std::uint32_t>(value);
-}
-
 }  // namespace
 
 bool is_known(const ProductTypes& types) {
@@ -271,8 +266,7 @@ void multiply(const ProductTypes& types, const FactorMatrix& a, const FactorMatr
         const double result = own    ? special_sum(a, b, row, column + i, before[i])
                               : half ? exact[i]
                                      : after[i];
-        words[i] = half ? static_cast<std::uint32_t>(encode(PtxType::f16, result))
-                        : f32_nan_or(static_cast<float>(result));
+        words[i] = static_cast<std::uint32_t>(encode(types.sum, result));
       }
     }
   }

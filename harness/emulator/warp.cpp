@@ -59,7 +59,7 @@ void part(Warp& warp, const Fragment& from, std::int32_t join_pc, std::int32_t p
 bool meets(const Warp& warp, const Fragment& one, const Fragment& other) {
   if (other.waiting.what != Waiting::For::lanes) return false;
   if (one.pc == other.pc) return true;
-  return warp.op_at(one.pc).meets_anywhere && warp.op_at(other.pc).meets_anywhere;
+  return warp.ops()[one.pc].meets_anywhere && warp.ops()[other.pc].meets_anywhere;
 }
 
 bool can_meet(const Warp& warp, const Fragment& fragment) {
@@ -78,7 +78,7 @@ void run_op(Warp& warp, const Op& op, std::uint32_t lanes) {
 
 /// Lanes that met carry out their instruction together, and go on, as one where they can.
 void meet(Warp& warp, const Fragment& fragment) {
-  const Op& op = warp.op_at(fragment.pc);
+  const Op& op = warp.ops()[fragment.pc];
   warp.op = &op;
   std::uint32_t together = 0;
   std::vector<Fragment> met, others;
@@ -284,10 +284,6 @@ bool run_warp(Warp& warp, int budget) {
     if (run_fragment(warp, 0, budget) > 1 || !waited) return true;
   }
   return false;
-}
-
-bool BlockState::has_ended() const {
-  return std::all_of(warps.begin(), warps.end(), [](const Warp& warp) { return warp.alive == 0; });
 }
 
 void BlockState::check_barrier(NamedBarrier& barrier) {

@@ -39,6 +39,13 @@ struct LaunchState {
   LaunchOutcome outcome = {};
   std::map<std::pair<const Op*, FindingKind>, int> reported = {};
   std::atomic<bool> has_stopped = false;
+  // For note_global().
+  static inline std::atomic<std::uint32_t> num_launches = 0;
+  std::uint32_t number = ++num_launches;
+  std::atomic<std::uint64_t> num_strong = 0;                      // strong accesses so far
+  std::array<std::atomic<std::uint64_t>, 4096> last_strong = {};  // of each cluster; some share
+  std::array<std::atomic<bool>, 256> is_written = {};             // of each range; some share
+  std::array<std::mutex, 64> write_locks = {};                    // of each word; some share
 
   /// Keeps a finding, one of a kind for each instruction. Throws StopLaunch where nothing can go on
   /// behind it, and when there are as many as options allow.
@@ -75,6 +82,7 @@ struct BadRead {
   const Op* op = nullptr;
   FindingKind kind = FindingKind::race;
   std::string text;
+  bool may_decide = false;  // a branch that depends on the value alone is no finding
 };
 /// Lanes of a slot whose values depend on a bad read.
 struct BadValue {
@@ -177,7 +185,6 @@ struct Warp {
   }
   std::uint32_t first_thread() const { return index * 32; }
   const std::vector<Op>& ops() const;
-  const Op& op_at(std::int32_t pc) const { return ops()[pc]; }
   void report(FindingKind kind, const std::string& text, int lane = 0);
   template <class... A>
   void misuse(int lane, fmt::format_string<A...> text, A&&... values) {
@@ -210,7 +217,6 @@ struct BlockState {
   std::array<NamedBarrier, 16> barriers = {};
   std::vector<Warpgroup> warpgroups = {};
 
-  bool has_ended() const;
   /// Completes a barrier for which nobody is missing any more.
   void check_barrier(NamedBarrier& barrier);
 };
@@ -273,7 +279,8 @@ std::array<int, 32> shuffle_sources(const Warp& warp, const Op& op, std::uint32_
 void check_wgmma_registers(Warp& warp, const Op& op);
 
 /// What the warp's instruction reads from memory in a lane is not to be used.
-void note_bad_read(Warp& warp, int lane, FindingKind kind, std::string text);
+void note_bad_read(Warp& warp, int lane, FindingKind kind, std::string text,
+                   bool may_decide = false);
 /// Reports a bad read whose value decides what an instruction does beside writing registers; else
 /// what the instruction writes depends on what it reads. Called ahead of each instruction of a warp
 /// that has bad values.

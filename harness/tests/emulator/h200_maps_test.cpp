@@ -19,10 +19,9 @@ namespace assay::emulator {
 namespace {
 
 constexpr std::size_t kTensorWords = 1 << 14, kBoxWords = 1 << 11;
-constexpr const char* kModes[] = {"",    "",    "add", "min", "max",
-                                  "inc", "dec", "and", "or",  "xor"};  // 0: load, 1: store
 
-/// Makes the copy of a line, and says what became of it in the line's words.
+/// Makes the copy of a line, and says what became of it in the line's words. Modes are 0 (load), 1
+/// (store), and 2 and the number of an AtomicOperation.
 std::string copied(const std::string& line) {
   char* next = const_cast<char*>(line.c_str()) + std::strlen("copy");
   const h200::MapRequest request = h200::read_map(&next);
@@ -52,8 +51,8 @@ std::string copied(const std::string& line) {
     }
     if (mode == 1 && piece.inside) std::memcpy(in_tensor, in_box, piece.bytes);
     if (mode >= 2 && piece.inside &&
-        !reduce_elements(parse_atomic(kModes[mode]).value(), reduction_type(view.type), in_tensor,
-                         in_box, piece.bytes)) {
+        !reduce_elements(static_cast<AtomicOperation>(mode - 2), reduction_type(view.type),
+                         in_tensor, in_box, piece.bytes)) {
       return "715";
     }
   }

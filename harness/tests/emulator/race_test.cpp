@@ -1,6 +1,7 @@
 #include "run_ptx.h"
 
-// Races in shared memory: what orders two accesses, and what does not.
+// Races in shared memory, and between blocks in global memory: what orders two accesses, and what
+// does not.
 
 namespace assay::emulator {
 namespace {
@@ -199,6 +200,96 @@ TEST(Races, FindsUsesOfSharedMemoryThatNobodyWroteOnRequest) {
       "@%p3 ld.shared.u32 %r5, [%r3]; shfl.sync.bfly.b32 %r5, %r5, 1, 31, -1;";
   EXPECT_NE(races(row), "");
   EXPECT_EQ(races(row + "@%p3 bra E; st.global.u32 [%rd0], %r5; E: mov.u32 %r5, 0;"), "");
+}
+
+/// Findings of a body of 4 blocks of 32 threads. %r1 is the thread, %r2 the block, %p1 whether it
+/// is thread 0, %p2 whether it is of block 0; %rd5 is the thread's word of one 32 that all blocks
+/// share, %rd6 that of the block's own. %rd0 + 1024 is a word of its own. What is in %r5 in the end
+/// is stored.
+std::string global_races(const std::string& body) {
+  PtxRun run;
+  run.add(std::vector<std::uint32_t>(1024));
+  run.add(std::vector<std::uint32_t>(1024));
+  run.shape.grid = {4, 1, 1};
+  run.shape.block = {32, 1, 1};
+  run.options.max_instructions = 10'000'000;
+  run.run_body(R"(.loc 1 5 1
+  mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; setp.eq.u32 %p1, %r1, 0; setp.eq.u32 %p2, %r2, 0;
+  mad.wide.u32 %rd5, %r1, 4, %rd0; mad.wide.u32 %rd6, %r2, 128, %rd5; mov.u32 %r5, 0;
+)" + body + R"(
+  bar.sync 0; mad.lo.u32 %r9, %r2, 32, %r1; mad.wide.u32 %rd9, %r9, 4, %rd1;
+  st.global.u32 [%rd9], %r5;
+)",
+               ".file 1 \"k.cu\"\n");
+  return run.findings();
+}
+
+// A sum of blocks without atomics was found as a wrong output alone.
+TEST(GlobalRaces, NameBothAccesses) {
+  const std::string text = global_races(
+      "add.u32 %r4, %r2, 1; ld.global.u32 %r6, [%rd5]; add.u32 %r6, %r6, %r4;"
+      ".loc 1 6 1\nst.global.u32 [%rd5], %r6;");
+  EXPECT_NE(text.find("kernel k, k.cu:5, block (1,0,0), thread (0,0,0): race: reads 4 bytes at "),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("st.global.u32 (line 6) of block (0,0,0), thread (0,0,0) wrote;"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(global_races("st.global.u32 [%rd5], %r2;").find("race: writes 4 bytes"),
+            std::string::npos);
+}
+
+TEST(GlobalRaces, AreNoneWithoutAnotherBlocksBytes) {
+  EXPECT_EQ(global_races("ld.global.u32 %r6, [%rd6]; add.u32 %r6, %r6, 1;"
+                         "st.global.u32 [%rd6], %r6; ld.global.u32 %r5, [%rd6];"),
+            "");
+  EXPECT_EQ(global_races("st.global.u32 [%rd5], 7; ld.global.u32 %r5, [%rd5];"), "");  // all alike
+  EXPECT_EQ(global_races("red.global.add.u32 [%rd5], %r2;"), "");
+  // Halves of a word.
+  EXPECT_EQ(global_races("cvt.u16.u32 %h1, %r2; mad.wide.u32 %rd7, %r2, 2, %rd0;"
+                         "st.global.u16 [%rd7], %h1; ld.global.u16 %h2, [%rd7]; "
+                         "cvt.u32.u16 %r5, %h2;"),
+            "");
+  // What another block wrote is read and dropped.
+  EXPECT_EQ(global_races("@%p2 st.global.u32 [%rd5], 7; ld.global.u32 %r6, [%rd5];"
+                         "selp.b32 %r5, 1, 1, %p2;"),
+            "");
+  // A step of a sort in place: both of a pair read it, one of them writes it.
+  EXPECT_EQ(
+      global_races("xor.b32 %r3, %r2, 1; mad.wide.u32 %rd7, %r3, 128, %rd5;"
+                   "ld.global.u32 %r6, [%rd6]; ld.global.u32 %r7, [%rd7];"
+                   "setp.lt.u32 %p3, %r3, %r2; setp.lt.u32 %p4, %r7, %r6; or.pred %p3, %p3, %p4;"
+                   "@%p3 bra E; add.u32 %r6, %r6, %r1; st.global.u32 [%rd6], %r7;"
+                   "st.global.u32 [%rd7], %r6;\nE:"),
+      "");
+}
+
+// Block 0 writes, and says so by a flag, in each of the ways that kernels have.
+TEST(GlobalRaces, AreNoneBehindAFlag) {
+  const auto handed_over = [](const std::string& says, const std::string& reads) {
+    return global_races("@!%p2 bra W; st.global.u32 [%rd5], 7; bar.sync 0; @%p1 bra S; bra E;\nS:" +
+                        says + "bra E;\nW: @!%p1 bra B;\nP:" + reads +
+                        "setp.eq.u32 %p3, %r7, 0; @%p3 bra P;\nB: bar.sync 0;"
+                        "ld.global.u32 %r5, [%rd5];\nE:");
+  };
+  EXPECT_EQ(handed_over("membar.gl; st.volatile.global.u32 [%rd0+1024], 1;",
+                        "ld.volatile.global.u32 %r7, [%rd0+1024];"),
+            "");
+  EXPECT_EQ(
+      handed_over("membar.gl; st.global.u32 [%rd0+1024], 1;", "ld.global.cg.u32 %r7, [%rd0+1024];"),
+      "");
+  EXPECT_EQ(handed_over("st.release.gpu.global.u32 [%rd0+1024], 1;",
+                        "ld.acquire.gpu.global.u32 %r7, [%rd0+1024];"),
+            "");
+  EXPECT_EQ(handed_over("fence.acq_rel.gpu; red.relaxed.gpu.global.add.u32 [%rd0+1024], 1;",
+                        "ld.relaxed.gpu.global.u32 %r7, [%rd0+1024]; fence.acq_rel.gpu;"),
+            "");
+  EXPECT_EQ(handed_over("fence.acq_rel.gpu; atom.global.add.u32 %r8, [%rd0+1024], 1;",
+                        "atom.global.or.b32 %r7, [%rd0+1024], 0;"),
+            "");
+  EXPECT_NE(handed_over("membar.gl; st.volatile.global.u32 [%rd0+1024], 1;", "mov.u32 %r7, 1;")
+                .find("race: reads 4 bytes"),
+            std::string::npos);
 }
 
 }  // namespace
