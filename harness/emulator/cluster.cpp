@@ -94,6 +94,7 @@ std::unique_ptr<BlockState> make_block(ClusterState& cluster, const Extents& ind
     warp.index = static_cast<std::uint32_t>(i);
     warp.slots = block->storage.data() + i * slots;
     warp.constants = program.constants.data();
+    warp.program_ops = &program.ops;
     warp.local = block->local.data() + i * 32 * program.local_bytes;
     const std::uint32_t threads = std::min(32u, block->num_threads - warp.first_thread());
     warp.alive = threads == 32 ? ~0u : (1u << threads) - 1;

@@ -259,8 +259,6 @@ int run_fragment(Warp& warp, std::size_t index, int budget) {
 
 }  // namespace
 
-const std::vector<Op>& Warp::ops() const { return block->cluster->launch.program.ops; }
-
 void Warp::report(FindingKind kind, const std::string& text, int lane) {
   block->cluster->launch.report(kind, text, op, block, first_thread() + lane);
 }

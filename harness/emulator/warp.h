@@ -123,6 +123,7 @@ struct Warp {
   std::uint32_t index = 0;  // in the block
   std::uint32_t* slots = nullptr;
   const std::uint32_t* constants = nullptr;
+  const std::vector<Op>* program_ops = nullptr;
   std::byte* local = nullptr;  // of each lane, one after the other
   std::uint32_t alive = 0;     // lanes that have not ended
   std::vector<Fragment> fragments = {};
@@ -184,7 +185,7 @@ struct Warp {
     }
   }
   std::uint32_t first_thread() const { return index * 32; }
-  const std::vector<Op>& ops() const;
+  const std::vector<Op>& ops() const { return *program_ops; }
   void report(FindingKind kind, const std::string& text, int lane = 0);
   template <class... A>
   void misuse(int lane, fmt::format_string<A...> text, A&&... values) {
