@@ -4,13 +4,17 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 
 const DIGITS = "0123456789bcdfghjklmnpqrsvwyzBCDFGHJKLMNPQRSVWYZ!#$%*+,.:;=?@_";
+const TURNS = "/&-<>[]^{|}~";
+// What a code is, of the members of a trial.
+const OF_CODE = ["kernel", "toolchain", "configuration", "compile"];
 
 /** Times in ms: what results/README.md calls samples as text. */
 function unpacked(samples) {
   if (typeof samples !== "string") return samples;
   const [least, step, digits] = samples.split(" ");
-  return [...digits.matchAll(/\((\d+)\)|./g)].map(([digit, steps]) =>
-    (Number(least) + Number(step) * Number(steps ?? DIGITS.indexOf(digit))) / 1e6);
+  return [...digits.matchAll(/\((\d+)\)|([/&<>[\]^{|}~-]?)(.)/g)].map(([, steps, turn, digit]) =>
+    (Number(least) + Number(step) * Number(steps ??
+      DIGITS.length * (turn ? TURNS.indexOf(turn) + 1 : 0) + DIGITS.indexOf(digit))) / 1e6);
 }
 
 /** A JSON merge patch (RFC 7396). */
@@ -26,13 +30,27 @@ function merged(before, patch) {
 
 /** The lines of a recording, each with all that it leaves out, and with lists of times. */
 export function readRecording(path) {
-  const before = {};
+  const before = {}, codes = [], kernels = [];
+  const part = (line) => Object.fromEntries(OF_CODE.filter((key) => key in line).map((key) => [key, line[key]]));
   return readFileSync(path, "utf8").trim().split("\n").map((text) => {
     let line = JSON.parse(text);
-    for (const [kind, first] of [["configuration", "kernel"], ["baseline", "op"]]) {
-      if (kind in line) line = before[kind] = merged(first in line ? {} : before[kind], line);
+    if (line.define_kernel) kernels.push(line.define_kernel.name);
+    if ("baseline" in line) line = before.baseline = merged("op" in line ? {} : before.baseline, line);
+    if ("configuration" in line || "code" in line) {
+      const { code, ...patch } = line;
+      const rest = "kernel" in line ? {} : { ...before.trial };
+      if (code !== undefined) for (const key of OF_CODE) delete rest[key];
+      line = before.trial = merged({ ...rest, ...codes[code] }, patch);
+      if (code === undefined) codes.push(part(line));
     }
     line = structuredClone(line);
+    for (const named of [line.noise, ...(line.rank ?? [])]) {
+      if (named?.code === undefined) continue;
+      const { kernel, configuration } = codes[named.code];
+      delete named.code;
+      named.kernel = kernels[kernel];
+      named.config = Object.entries(configuration).map((pair) => pair.join("=")).join(",");
+    }
     for (const timed of [line.times, line.noise, ...(line.rank ?? [])]) {
       if (timed?.runtimes) timed.runtimes = unpacked(timed.runtimes);
     }
@@ -71,20 +89,11 @@ function retimed(lines, { day, factorOf, driver, device, code = "" }) {
     if (line.identity) line.identity.candidates = ""; // they are found anew
     if (line.times?.runtimes && line.kernel !== undefined) {
       line.times.runtimes = scale(line.times.runtimes, factor);
-      line.interval = scale(line.interval, factor);
-      line.time *= factor;
     }
     if (!line.rank) return line;
     if (line.noise) line.noise.runtimes = scale(line.noise.runtimes, factor);
     for (const one of line.rank) {
-      if (one.kernel === "") {
-        one.ratio_to_best = scale(one.ratio_to_best, 1 / factor);
-        if (one.cycles_ratio_to_best) one.cycles_ratio_to_best = scale(one.cycles_ratio_to_best, 1 / factor);
-      } else {
-        one.runtimes = scale(one.runtimes, factor);
-        one.time *= factor;
-        one.speedup = scale(one.speedup, 1 / factor);
-      }
+      if (one.kernel) one.runtimes = scale(one.runtimes, factor);
     }
     const order = (one) => [one.failure ? 1 : 0, one.eliminated ? 1 : 0, one.failure ? 0 : midmean(one.runtimes)];
     line.rank.sort((a, b) => order(a).map((x, i) => x - order(b)[i]).find((x) => x !== 0) ?? 0);
@@ -171,12 +180,11 @@ export function makeLarge(recording, path, count) {
       problem: model.problem, configuration, times: { compilation_time: 0 } };
     const failure = Object.keys(KINDS)[Math.floor(next() * 25)];
     if (failure) {
-      Object.assign(trial, { invalidity: failure, correctness: 0, detail: KINDS[failure], message: `${failure} ${HOSTILE}` });
+      Object.assign(trial, { invalidity: failure, detail: KINDS[failure], message: `${failure} ${HOSTILE}` });
     } else {
       const ms = 0.01 * (1 + Math.abs(Math.log2(configuration.BLOCK_M / 128)) * 0.2 + (configuration.STAGES % 5) * 0.07 +
         (configuration.SPLIT * configuration.WARPS) * 0.01 + 0.3 * next() ** 3);
-      Object.assign(trial, { invalidity: "correct", correctness: 1,
-        time: ms, interval: [ms, ms], stop: next() < 0.4 ? "raced" : "precision",
+      Object.assign(trial, { invalidity: "correct", stop: next() < 0.4 ? "raced" : "precision",
         compile: { registers: 32 + 8 * (i % 28), cubin_hash: String(i) } });
       trial.times.runtimes = [ms, ms, ms];
     }

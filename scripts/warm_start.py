@@ -17,11 +17,12 @@ import concurrent.futures
 import json
 import math
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
 
-from recording import read
+from recording import read, times_ns
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NUM_FIRST = 4  # of each sweep's verdict
@@ -40,13 +41,14 @@ def write_without(problem, recording, path):
 
 
 def verdict(folder, db, sweep, problem):
-    """The last re-rank of a sweep for a problem: {(kernel, configuration): time in ms}."""
+    """The last re-rank of a sweep for a problem: {(kernel, configuration): time in ns}."""
     recording = folder / f"{sweep}.jsonl"
     assay("export", "--format", "recording", "--sweep", sweep, "--db", db, "--output", recording)
     ranks = [e["rank"] for e in read(recording) if "rank" in e and e["problem"] == problem]
     if not ranks:
         raise RuntimeError(f"{sweep} found nothing correct for {problem}")
-    return {(e["kernel"], e["config"]): e["time"] for e in ranks[-1] if e.get("kernel")}
+    return {(e["kernel"], e["config"]): statistics.median(times_ns(e["runtimes"]))
+            for e in ranks[-1] if e.get("kernel") and e["runtimes"]}
 
 
 def write_pinned(path, problem, candidates):

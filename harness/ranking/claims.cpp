@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <utility>
 
@@ -20,6 +21,16 @@ namespace {
 // six digits of each ratio.
 constexpr double kLastTenthNs = 0.1001;
 constexpr double kLastDigit = 1e-5;
+
+/// A time of which the samples have tenths, and a ratio of such times: no digits beyond.
+double kept_ns(double ns) { return std::round(ns * 10) / 10; }
+
+Interval kept(const Interval& ratio) {
+  const auto six_digits = [](double value) {
+    return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+  };
+  return {six_digits(ratio.value), six_digits(ratio.low), six_digits(ratio.high)};
+}
 
 std::string name_of(const std::string& kernel, const std::string& config) {
   return kernel.empty() ? config : kernel + ' ' + config;
@@ -77,19 +88,78 @@ const RankEntry& find(const std::vector<RankEntry>& entries, const RankEntry& wa
   });
 }
 
+/// The median with its 95 % interval; of too few samples for one, with all that they span.
+Interval median_or_range(const std::vector<double>& samples_ns) {
+  Interval interval = median_interval(samples_ns);
+  if (std::isinf(interval.low)) {
+    const auto [low, high] = std::ranges::minmax_element(samples_ns);
+    interval = {interval.value, *low, *high};
+  }
+  return interval;
+}
+
+/// The entry whose duplicate gives the noise; null where none was timed in the same rounds.
+const RankEntry* first_of_noise(const RankRecord& rank) {
+  const NoiseFloor& noise = *rank.noise;
+  const auto first = std::ranges::find_if(rank.entries, [&](const RankEntry& entry) {
+    return entry.kernel == noise.kernel && entry.config == noise.config;
+  });
+  const bool is_first = first != rank.entries.end() && !noise.samples_ns.empty() &&
+                        first->samples_ns.size() == noise.samples_ns.size();
+  return is_first ? &*first : nullptr;
+}
+
 class Claims {
  public:
   explicit Claims(const RankRecord& rank) : rank_(rank), tolerance_(rank) {}
 
-  std::string check() {
+  /// All but what rank_entries computes.
+  std::string check_premises() {
     for (const auto part : {&Claims::check_names, &Claims::check_rounds, &Claims::check_energy,
-                            &Claims::check_noise, &Claims::check_figures, &Claims::check_entries}) {
+                            &Claims::check_noise, &Claims::check_figures}) {
       if (std::string wrong = (this->*part)(); !wrong.empty()) return wrong;
     }
     return "";
   }
 
+  std::string check_entries() {
+    const std::vector<RankEntry> all = computed();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const RankEntry& claimed = rank_.entries[i];
+      const RankEntry& entry = find(all, claimed);
+      if (std::string wrong = check_entry(claimed, entry); !wrong.empty()) return wrong;
+      const RankEntry& here = find(rank_.entries, all[i]);
+      if (!claimed.failure.empty() && !here.failure.empty()) continue;  // in the order of races
+      if (&here != &claimed && !agree(cost_of(claimed, rank_.objective),
+                                      cost_of(here, rank_.objective), tolerance_.times)) {
+        return fmt::format("{} stands before {}, but by the samples it comes after it",
+                           name_of(claimed.kernel, claimed.config),
+                           name_of(here.kernel, here.config));
+      }
+    }
+    return "";
+  }
+
+  /// What rank_entries computes, in the entries of the verdict itself.
+  void fill(std::vector<RankEntry>& entries) const {
+    const std::vector<RankEntry> all = computed();
+    for (RankEntry& entry : entries) {
+      const RankEntry& found = find(all, entry);
+      entry.median_ns = kept_ns(median_of(found));
+      entry.ratio_to_best = kept(found.ratio_to_best);
+      entry.speedup_over_baseline = kept(found.speedup_over_baseline);
+      entry.cycles_ratio_to_best = kept(found.cycles_ratio_to_best);
+      entry.tied = found.tied;
+    }
+  }
+
  private:
+  /// What failed has the rounds of the race in which it did, which may be fewer.
+  static double median_of(const RankEntry& entry) {
+    return entry.failure.empty() || entry.samples_ns.empty() ? entry.median_ns
+                                                             : median(entry.samples_ns);
+  }
+
   std::string check_names() {
     if (!is_identifier(rank_.op)) {
       return fmt::format("'op' is '{}'; expected a name of letters, digits and underscores",
@@ -145,13 +215,10 @@ class Claims {
   std::string check_noise() {
     if (!rank_.noise) return "";
     const NoiseFloor& noise = *rank_.noise;
-    const std::string name = name_of(noise.kernel, noise.config);
-    const auto first = std::ranges::find_if(rank_.entries, [&](const RankEntry& entry) {
-      return entry.kernel == noise.kernel && entry.config == noise.config;
-    });
-    if (first == rank_.entries.end() || first->samples_ns.size() != noise.samples_ns.size() ||
-        noise.samples_ns.empty()) {
-      return fmt::format("'noise' is of {}, which was not timed in the same rounds", name);
+    const RankEntry* const first = first_of_noise(rank_);
+    if (!first) {
+      return fmt::format("'noise' is of {}, which was not timed in the same rounds",
+                         name_of(noise.kernel, noise.config));
     }
     const Interval ratio = paired_ratio(noise.samples_ns, first->samples_ns);
     if (!agree(noise.ratio, ratio, tolerance_.times)) {
@@ -213,31 +280,10 @@ class Claims {
     return false;
   }
 
-  std::string check_entries() {
-    const std::vector<RankEntry> all = computed();
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const RankEntry& claimed = rank_.entries[i];
-      const RankEntry& entry = find(all, claimed);
-      if (std::string wrong = check_entry(claimed, entry); !wrong.empty()) return wrong;
-      const RankEntry& here = find(rank_.entries, all[i]);
-      if (!claimed.failure.empty() && !here.failure.empty()) continue;  // in the order of races
-      if (&here != &claimed && !agree(cost_of(claimed, rank_.objective),
-                                      cost_of(here, rank_.objective), tolerance_.times)) {
-        return fmt::format("{} stands before {}, but by the samples it comes after it",
-                           name_of(claimed.kernel, claimed.config),
-                           name_of(here.kernel, here.config));
-      }
-    }
-    return "";
-  }
-
   std::string check_entry(const RankEntry& claimed, const RankEntry& entry) const {
     const std::string name = name_of(entry.kernel, entry.config);
     if (claimed.failure != entry.failure) return fmt::format("{}: {}", name, entry.failure);
-    // What failed has the rounds of the race in which it did, which may be fewer.
-    const double median_ns = entry.failure.empty() || entry.samples_ns.empty()
-                                 ? entry.median_ns
-                                 : median(entry.samples_ns);
+    const double median_ns = median_of(entry);
     const bool is_unset = !entry.failure.empty() && claimed.median_ns == 0;
     if (!is_unset && std::abs(claimed.median_ns - median_ns) > kLastTenthNs) {
       return disagreement("time", name, fmt::format("{:.1f} ns", claimed.median_ns),
@@ -275,7 +321,33 @@ class Claims {
 
 }  // namespace
 
-std::string contradiction(const RankRecord& rank) { return Claims(rank).check(); }
+std::string contradiction(const RankRecord& rank) {
+  Claims claims(rank);
+  std::string wrong = claims.check_premises();
+  return wrong.empty() ? claims.check_entries() : wrong;
+}
+
+std::string derive(RankRecord& rank) {
+  if (rank.noise) {
+    const RankEntry* const first = first_of_noise(rank);
+    if (first) rank.noise->ratio = kept(paired_ratio(rank.noise->samples_ns, first->samples_ns));
+  }
+  Claims claims(rank);
+  std::string wrong = claims.check_premises();
+  if (!wrong.empty()) return wrong;
+  claims.fill(rank.entries);
+  return claims.check_entries();
+}
+
+void derive(Timing& timing) {
+  const Interval time_ns = median_or_range(timing.samples_ns);
+  timing.median_ns = kept_ns(time_ns.value);
+  timing.ci_low_ns = kept_ns(time_ns.low);
+  timing.ci_high_ns = kept_ns(time_ns.high);
+  std::vector<double> known_mhz = timing.clocks_mhz;
+  std::erase_if(known_mhz, [](double mhz) { return !(mhz > 0); });
+  timing.clock_mhz = known_mhz.empty() ? 0 : median(known_mhz);
+}
 
 std::string contradiction(const Timing& timing) {
   if (timing.samples_ns.empty()) return "'time' has no samples";
@@ -286,12 +358,7 @@ std::string contradiction(const Timing& timing) {
   if (!timing.clocks_mhz.empty() && timing.clocks_mhz.size() != timing.samples_ns.size()) {
     return "'clocks_mhz' has a clock for some samples only";
   }
-  Interval time_ns = median_interval(timing.samples_ns);
-  if (std::isinf(time_ns.low)) {  // too few samples for an interval: all that they span
-    const auto [low, high] =
-        std::minmax_element(timing.samples_ns.begin(), timing.samples_ns.end());
-    time_ns = {time_ns.value, *low, *high};
-  }
+  const Interval time_ns = median_or_range(timing.samples_ns);
   // An end that is infinite says nothing.
   const auto differ = [](double claimed, double computed) {
     return !std::isinf(claimed) && !(std::abs(claimed - computed) <= kLastTenthNs);

@@ -21,6 +21,14 @@ namespace assay {
 /// to the fastest as a winner must be.
 std::string contradiction(const RankRecord& rank);
 
+/// Fills in what follows from the samples of `rank`: medians, ratios, ties and the noise, with the
+/// digits that a recording's samples give. Returns what then contradicts them.
+std::string derive(RankRecord& rank);
+
+/// Fills in what follows from the samples of a time, which must be there: the median with its
+/// interval, which of few samples is their range, and the clock.
+void derive(Timing& timing);
+
 /// The median of a time and the interval of that.
 std::string contradiction(const Timing& timing);
 

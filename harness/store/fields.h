@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -14,7 +15,8 @@
 
 namespace assay {
 
-/// How a recording writes a member, and what it says where the member is not there.
+/// How a recording writes a member, and what it says where the member is not there. What follows
+/// from samples is in no recording: whoever reads one computes it.
 enum How : unsigned {
   kAsItIs = 0,
   kMilliseconds = 1,  // of nanoseconds, to a tenth of one
@@ -81,6 +83,7 @@ template <>
 struct Words<Status> {
   static constexpr auto parse = parse_status;
   static constexpr Status otherwise = Status::runtime;
+  inline static const std::string expected = "'invalidity' is none of " + known_statuses();
 };
 template <>
 struct Words<StopReason> {
@@ -165,8 +168,8 @@ void fields(Visit& visit, Record& state) {
 template <class Visit, Of<Timing> Record>
 void fields(Visit& visit, Record& timing) {
   visit({"times_ns", nullptr}, timing.samples_ns);
-  visit({"median_ns", "time", kMilliseconds | kLenient}, timing.median_ns);
-  visit({"ci_low_ns, ci_high_ns", "interval", kMilliseconds}, timing.ci_low_ns, timing.ci_high_ns);
+  visit({"median_ns, ci_low_ns, ci_high_ns", nullptr}, timing.median_ns, timing.ci_low_ns,
+        timing.ci_high_ns);
   visit({"stop"}, timing.stop);
   visit({"clocks_mhz", kClocks | kOptional}, timing.clocks_mhz);
   visit({"clock_mhz", nullptr}, timing.clock_mhz);
@@ -245,7 +248,6 @@ void fields(Visit& visit, Record& baseline) {
   visit({"protocol_id", "protocol"}, baseline.protocol);
   visit({"problem_id", "problem"}, baseline.problem);
   visit({"detail", kLenient}, baseline.detail);
-  visit({kNoColumn, "times/runtimes"}, baseline.timing.samples_ns);  // its place in the line
   visit({"cublas", kOptional}, baseline.cublas);
   visit({"contract_hash", kOptional}, baseline.contract_hash);
   visit({"timing_id", "times/runtimes"}, baseline.timing);
@@ -253,23 +255,22 @@ void fields(Visit& visit, Record& baseline) {
 
 template <class Visit, Of<RankEntry> Record>
 void fields(Visit& visit, Record& entry) {
-  visit({"kernel"}, entry.kernel);
-  visit({"config"}, entry.config);
-  visit({"median_ns", "time", kMilliseconds | kLenient}, entry.median_ns);
-  const auto ratio = [&visit](const Field& field, auto& interval) {
-    visit(field, interval.value, interval.low, interval.high);
+  const auto ratio = [&visit](const char* columns, auto& interval, unsigned how = kAsItIs) {
+    visit({columns, nullptr, how}, interval.value, interval.low, interval.high);
   };
-  ratio({"ratio_to_best, ratio_low, ratio_high", "ratio_to_best", kSixDigits}, entry.ratio_to_best);
-  ratio({"speedup, speedup_low, speedup_high", "speedup", kSixDigits}, entry.speedup_over_baseline);
+  visit({"kernel", kOptional}, entry.kernel);
+  visit({"config", kOptional}, entry.config);
+  visit({"median_ns", nullptr}, entry.median_ns);
+  ratio("ratio_to_best, ratio_low, ratio_high", entry.ratio_to_best);
+  ratio("speedup, speedup_low, speedup_high", entry.speedup_over_baseline);
   visit({"winner", kOptional}, entry.winner);
-  visit({"tied", kOptional}, entry.tied);
+  visit({"tied", nullptr}, entry.tied);
   visit({"failure", kOptional}, entry.failure);
   visit({"eliminated", kOptional}, entry.eliminated);
   visit({"times_ns", "runtimes"}, entry.samples_ns);
   visit({"clocks_mhz", kClocks | kOptional}, entry.clocks_mhz);
-  ratio({"cycles_ratio_to_best, cycles_ratio_low, cycles_ratio_high", "cycles_ratio_to_best",
-         kSixDigits | kIfKnown},
-        entry.cycles_ratio_to_best);
+  ratio("cycles_ratio_to_best, cycles_ratio_low, cycles_ratio_high", entry.cycles_ratio_to_best,
+        kIfKnown);
   visit({"energy_j", kSixDigits | kIfKnown}, entry.energy_j);
   visit({"roofline_ns", "roofline", kMilliseconds | kIfKnown}, entry.roofline_ns);
   visit({"figures", kFigures | kOptional}, entry.figures);
@@ -277,9 +278,9 @@ void fields(Visit& visit, Record& entry) {
 
 template <class Visit, Of<NoiseFloor> Record>
 void fields(Visit& visit, Record& noise) {
-  visit({"kernel"}, noise.kernel);
-  visit({"config"}, noise.config);
-  visit({"ratio, ratio_low, ratio_high", "ratio", kSixDigits}, noise.ratio.value, noise.ratio.low,
+  visit({"kernel", kOptional}, noise.kernel);
+  visit({"config", kOptional}, noise.config);
+  visit({"ratio, ratio_low, ratio_high", nullptr}, noise.ratio.value, noise.ratio.low,
         noise.ratio.high);
   visit({"times_ns", "runtimes"}, noise.samples_ns);
 }

@@ -15,6 +15,8 @@ namespace {
 // Without vowels, t and x: with them, a search for words found samples that spelled them.
 constexpr std::string_view kDigits =
     "0123456789bcdfghjklmnpqrsvwyzBCDFGHJKLMNPQRSVWYZ!#$%*+,.:;=?@_";
+// The first of two characters: how often all digits are counted through before the second.
+constexpr std::string_view kTurns = "/&-<>[]^{|}~";
 constexpr double kMaxExact = 9007199254740992;  // 2^53
 
 /// Takes a number and the character behind it off the front of the text.
@@ -36,8 +38,16 @@ std::optional<double> take_count(std::string_view& text) {
     const auto count = take_number<std::uint64_t>(text, ')');
     return count ? std::optional(static_cast<double>(*count)) : std::nullopt;
   }
-  const std::size_t count = kDigits.find(first);
-  return count == kDigits.npos ? std::nullopt : std::optional(static_cast<double>(count));
+  std::size_t turns = 0;
+  char digit = first;
+  if (const std::size_t turn = kTurns.find(first); turn != kTurns.npos && !text.empty()) {
+    turns = turn + 1;
+    digit = text.front();
+    text.remove_prefix(1);
+  }
+  const std::size_t count = kDigits.find(digit);
+  if (count == kDigits.npos) return std::nullopt;
+  return static_cast<double>(turns * kDigits.size() + count);
 }
 
 }  // namespace
@@ -59,11 +69,13 @@ std::optional<std::string> pack_samples(const std::vector<double>& samples, int 
       fmt::format("{} {} ", static_cast<double>(least) / parts, static_cast<double>(step) / parts);
   for (const std::int64_t count : counts) {
     const auto steps = static_cast<std::size_t>((count - least) / step);
-    if (steps < kDigits.size()) {
-      text += kDigits[steps];
-    } else {
+    const std::size_t turns = steps / kDigits.size();
+    if (turns > kTurns.size()) {
       fmt::format_to(std::back_inserter(text), "({})", steps);
+      continue;
     }
+    if (turns > 0) text += kTurns[turns - 1];
+    text += kDigits[steps % kDigits.size()];
   }
   return text;
 }

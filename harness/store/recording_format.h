@@ -10,13 +10,21 @@ namespace assay {
 
 /// The writer of recordings and their reader agree on this. results/README.md describes the rest.
 
+/// The format that is written. Readers take the one before, too: it also says what follows from the
+/// samples, which they do not look at, and has no codes.
+inline constexpr int kRecordingFormat = 3;
+
 /// Lines of which each leaves out what the one before says, with the whole line they begin with,
 /// have no more bytes: all of that may stand for any short line that comes next.
 inline constexpr std::size_t kMaxContinuedBytes = std::size_t{64} << 10;
 
+/// So many codes have a number by which later lines refer to them: a reader keeps no more.
+inline constexpr std::size_t kMaxCodes = std::size_t{1} << 14;
+
 /// Samples as text: the least of them, a step, and for each sample how many steps it lies above the
-/// least. Up to 61 steps are one character (0 to 9, a to z, A to Z), more are a number in brackets:
-/// "7520 32 4f0(137)1" are 7648, 8000, 7520, 11904 and 7552. A GPU's events have a step of 32 ns.
+/// least. Up to 61 steps are one character, up to 805 are two, and more are a number in brackets:
+/// "7520 32 4h0&_(1037)" are 7648, 8000, 7520, 13440 and 40704. A GPU's events have a step of 32
+/// ns.
 ///
 /// Samples are kept to a `parts`th: 10 keeps tenths. Nothing where one is no number of that kind.
 std::optional<std::string> pack_samples(const std::vector<double>& samples, int parts);

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "base/limits.h"
@@ -14,67 +16,34 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+Value value_of(const Json& value, std::string_view name, const Config&) {
+  if (value.IsString()) return std::string(view(value));
+  return integer<std::int64_t>(value, name);
+}
+
+Number value_of(const Json& value, std::string_view name, const Problem&) {
+  return value.IsDouble() ? to_number(value.GetDouble()) : integer<std::int64_t>(value, name);
+}
+
 template <class Pairs>
-Pairs checked(Pairs pairs, std::string_view key) {
-  if (is_its_text(pairs)) return pairs;
-  throw Damage(fmt::format("'{}' has a name or a word that is none, or has one twice", key));
-}
-
-Json copied(const Json& text, Pool& pool) {
-  return Json(text.GetString(), text.GetStringLength(), pool);
-}
-
-/// Copies all of `patch` that `into` gets: the parser's next line takes the place of its text.
-void merge(Json& into, const Json& patch, Pool& pool) {
-  if (patch.IsString()) {
-    into = copied(patch, pool);
-  } else if (patch.IsArray()) {
-    into.SetArray();
-    for (const Json& value : patch.GetArray()) {
-      Json element;
-      merge(element, value, pool);
-      into.PushBack(element, pool);
-    }
-  } else if (!patch.IsObject()) {
-    into.CopyFrom(patch, pool);
-  } else {
-    const bool is_new = !into.IsObject();
-    if (is_new) into.SetObject();
-    for (const auto& [key, value] : patch.GetObject()) {
-      const auto found = is_new ? into.MemberEnd() : into.FindMember(key);
-      if (value.IsNull()) {
-        if (found != into.MemberEnd()) into.EraseMember(found);
-      } else if (found != into.MemberEnd()) {
-        merge(found->value, value, pool);
-      } else if (into.MemberCount() == kMaxParams) {  // each is looked up among the others
-        throw Damage(fmt::format("an object has more than {} keys", kMaxParams));
-      } else {
-        Json name = copied(key, pool), merged;
-        merge(merged, value, pool);
-        into.AddMember(name, merged, pool);
-      }
+void change_pairs(Pairs& pairs, const Json& patch, std::string_view key) {
+  for (const auto& [name, value] : object_of(patch, key).GetObject()) {
+    const auto found = std::ranges::find(pairs, view(name), &Pairs::value_type::first);
+    if (value.IsNull()) {
+      if (found != pairs.end()) pairs.erase(found);
+    } else if (found != pairs.end()) {
+      found->second = value_of(value, view(name), pairs);
+    } else if (pairs.size() == kMaxParams) {  // each is looked up among the others
+      throw Damage(fmt::format("'{}' has more than {} names", key, kMaxParams));
+    } else {
+      pairs.emplace_back(view(name), value_of(value, view(name), pairs));
     }
   }
+  if (is_its_text(pairs)) return;
+  throw Damage(fmt::format("'{}' has a name or a word that is none", key));
 }
 
 }  // namespace
-
-const Json& Continued::whole(const Json& line, std::size_t num_bytes) {
-  const bool is_whole = find(line, first_) != nullptr;
-  num_bytes_ = num_bytes + (is_whole ? 0 : num_bytes_);
-  if (num_bytes_ > kMaxContinuedBytes) {
-    if (is_whole) return line;
-    throw Damage(fmt::format("no '{}', and the lines since the last with one have over {} bytes",
-                             first_, kMaxContinuedBytes));
-  }
-  turn_ = 1 - turn_;
-  Pool& pool = pools_.at(turn_);
-  pool.Clear();
-  Json next;
-  if (!is_whole) merge(next, before_, pool);
-  merge(next, line, pool);
-  return before_ = next;  // which moves it
-}
 
 const Json& object_of(const Json& value, std::string_view key) {
   if (!value.IsObject()) throw Damage(fmt::format("'{}' is not an object", key));
@@ -109,27 +78,12 @@ std::string text(const Json& value, std::string_view key) {
   return std::string(view(value));
 }
 
-Config read_config(const Json& value) {
-  const auto& json = object_of(value, "configuration");
-  Config config;
-  config.reserve(json.MemberCount());
-  for (const auto& [name, each] : json.GetObject()) {
-    if (each.IsString()) {
-      config.emplace_back(view(name), std::string(view(each)));
-    } else {
-      config.emplace_back(view(name), integer<std::int64_t>(each, view(name)));
-    }
-  }
-  return checked(std::move(config), "configuration");
+void change(Config& config, const Json& patch, std::string_view key) {
+  change_pairs(config, patch, key);
 }
 
-Problem read_problem(const Json& value, std::string_view key) {
-  Problem problem;
-  for (const auto& [name, each] : object_of(value, key).GetObject()) {
-    problem.emplace_back(view(name), each.IsDouble() ? to_number(each.GetDouble())
-                                                     : integer<std::int64_t>(each, view(name)));
-  }
-  return checked(std::move(problem), key);
+void change(Problem& problem, const Json& patch, std::string_view key) {
+  change_pairs(problem, patch, key);
 }
 
 std::vector<double> read_runtimes(const Json& value) {

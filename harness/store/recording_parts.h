@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -24,28 +23,12 @@ double number(const Json& value, std::string_view key);
 /// Turns milliseconds of the file into nanoseconds: exactly the tenths that were written.
 double nanoseconds(double ms);
 std::string text(const Json& value, std::string_view key);
-Config read_config(const Json& value);
-Problem read_problem(const Json& value, std::string_view key);
+/// Changes pairs of names and values as a JSON merge patch (RFC 7396) says.
+void change(Config& config, const Json& patch, std::string_view key);
+void change(Problem& problem, const Json& patch, std::string_view key);
 /// Nanoseconds, all finite.
 std::vector<double> read_runtimes(const Json& value);
 /// One for each sample.
 std::vector<double> read_clocks(const Json& value, std::size_t num_samples);
-
-/// Lines of one kind, of which each may leave out what is as in the line before: it is a JSON merge
-/// patch (RFC 7396) of that.
-class Continued {
- public:
-  /// Only a whole line has the key `first`.
-  explicit Continued(const char* first) : first_(first) {}
-  /// The line, which has `num_bytes`, with all that it leaves out: there until the next call.
-  const Json& whole(const Json& line, std::size_t num_bytes);
-
- private:
-  const char* first_;
-  std::array<Pool, 2> pools_ = {};  // in turn: a line is made of the one before
-  std::size_t turn_ = 0;
-  Json before_ = {};
-  std::size_t num_bytes_ = 0;  // since the last whole line, with it
-};
 
 }  // namespace assay::recording_parts

@@ -1,13 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "base/bounded_json.h"
@@ -16,6 +14,7 @@
 #include "ranking/claims.h"
 #include "store/fields.h"
 #include "store/gzip.h"
+#include "store/recording_format.h"
 #include "store/recording_parts.h"
 #include "store/store.h"
 
@@ -31,38 +30,42 @@ Claim supported(Claim claim) {
   return claim;
 }
 
+/// What a trial was compiled from, and what the compiler made of it.
+struct Code {
+  KernelVersion kernel;
+  Toolchain toolchain;
+  std::string config;  // a text takes a fifth of the memory
+  CompileReport compile;
+};
+
 /// What lines above have defined, in their order.
-using Defined =
-    std::tuple<std::vector<KernelVersion>, std::vector<Toolchain>, std::vector<Protocol>>;
+struct Defined {
+  std::tuple<std::vector<KernelVersion>, std::vector<Toolchain>, std::vector<Protocol>> parts;
+  std::vector<Code> codes;
+
+  template <class Part>
+  const Part& at(const std::vector<Part>& known, std::string_view key, const Json& value) const {
+    const auto index = integer<std::size_t>(value, key);
+    if (index < known.size()) return known[index];
+    throw Damage(
+        fmt::format("'{}' is {}, but only {} are defined above", key, index, known.size()));
+  }
+
+  /// The code that a line names; null where it names none.
+  const Code* code_of(const Json& line) const {
+    const Json* const number = find(line, "code");
+    return number ? &at(codes, "code", *number) : nullptr;
+  }
+};
 
 template <class Record>
 Record read_json(const Json& object, const Defined& defined);
 
 // What the fields of a record alone do not say.
 template <class Record>
-void complete(const Json&, Record&) {}
+void complete(const Json&, const Defined&, Record&) {}
 
-void complete(const Json& line, Timing& timing) {
-  std::vector<double> known_mhz = timing.clocks_mhz;
-  std::erase_if(known_mhz, [](double mhz) { return !(mhz > 0); });
-  if (!known_mhz.empty()) timing.clock_mhz = median(known_mhz);
-  if (find(line, "time")) return;
-  for (const Json& measurement : list_of(member(line, "measurements"), "measurements")) {
-    const Json* const value = find(measurement, "value");
-    if (value && text(member(measurement, "name"), "name") == "time") {
-      timing.median_ns = nanoseconds(number(*value, "value"));
-    }
-  }
-}
-
-void complete(const Json&, TrialRecord& trial) {
-  Outcome& outcome = trial.outcome;
-  // Recordings of before had no word of its own for what was only compiled.
-  if (outcome.status == Status::correct && outcome.kind == "compiled") {
-    outcome.status = Status::compiled;
-    outcome.kind.clear();
-  }
-  std::erase_if(trial.measurements, [](const Measurement& each) { return each.name == "time"; });
+void complete(const Json&, const Defined&, TrialRecord& trial) {
   std::set<std::string_view> names;
   for (const Measurement& each : trial.measurements) {
     if (names.insert(each.name).second) continue;
@@ -70,49 +73,107 @@ void complete(const Json&, TrialRecord& trial) {
   }
 }
 
-void complete(const Json&, RankEntry& entry) try {
+void complete(const Json& object, const Defined& defined, NoiseFloor& noise) {
+  if (const Code* const code = defined.code_of(object)) {
+    noise.kernel = code->kernel.name;
+    noise.config = code->config;
+  }
+}
+
+void complete(const Json& object, const Defined& defined, RankEntry& entry) try {
+  if (const Code* const code = defined.code_of(object)) {
+    entry.kernel = code->kernel.name;
+    entry.config = code->config;
+    const std::string wrong = contradiction(entry, code->compile);
+    if (!wrong.empty()) throw Damage(wrong);
+  }
   if (!entry.kernel.empty()) parse_config(entry.config);  // it is looked for among the trials
 } catch (const UsageError& error) {
   throw Damage(fmt::format("'config' of a rank: {}", error.what()));
 }
 
-void complete(const Json&, RankIdentity& identity) {
+void complete(const Json&, const Defined&, RankIdentity& identity) {
   if (identity.precision_ratio >= 0 && identity.precision_ratio < 1) return;
   throw Damage("'precision_ratio' is not 0 or a ratio below 1");
 }
 
-/// Reads the members of a JSON object into the fields of a record.
+/// Changes the fields of a record as the members of a JSON object say: a merge patch (RFC 7396).
 class JsonFields {
  public:
-  /// `num_samples`: of the time that the object tells of, where that is read before.
-  JsonFields(const Json& object, const Defined& defined, std::size_t num_samples = 0)
-      : object_(object), defined_(defined), num_samples_(num_samples) {}
+  /// `is_whole`: what is missing is not as it was, but zero, empty or false. `num_samples`: of the
+  /// time that the object tells of, where that is read before.
+  JsonFields(const Json& object, const Defined& defined, bool is_whole, std::size_t num_samples = 0)
+      : object_(object), defined_(defined), is_whole_(is_whole), num_samples_(num_samples) {}
 
   template <class... Members>
   void operator()(const Field& field, Members&... members) {
-    if (!field.key) return;
-    std::string_view key = field.key;
-    const Json* object = &object_;
-    if (const std::size_t slash = key.find('/'); slash != key.npos) {
-      const std::string_view outer = key.substr(0, slash);
-      object = &object_of(member(object_, outer), outer);
-      key.remove_prefix(slash + 1);
-    }
-    const Json* const value = find(*object, key);
-    constexpr bool kMayLack = (!std::same_as<Members, typename Held<Members>::Type> || ...);
-    if (!value && (kMayLack || field.is(kLenient | kOptional | kIfKnown))) return;
-    if (!value) throw Damage(fmt::format("'{}' is missing", key));
     if constexpr (sizeof...(Members) == 1) {
-      (read(field, key, *value, members), ...);
-    } else {
-      const auto list = list_of_numbers(*value, key, sizeof...(Members));
-      rapidjson::SizeType next = 0;
-      (read(field, key, list[next++], members), ...);
-    }
+      if (field.key) (change_member(field, members), ...);
+    }  // several follow from samples
   }
   bool has(const char* key, bool) const { return find(object_, key) != nullptr; }
 
  private:
+  /// What "key" or "object/key" names.
+  const Json* value_of(std::string_view key) const {
+    const std::size_t slash = key.find('/');
+    if (slash == key.npos) return find(object_, key);
+    const Json* const object = find(object_, key.substr(0, slash));
+    if (!object || object->IsNull()) return object;
+    return find(object_of(*object, key.substr(0, slash)), key.substr(slash + 1));
+  }
+
+  template <class T>
+  void change_member(const Field& field, T& member) {
+    const std::string_view key(field.key);
+    const Json* const value = value_of(key);
+    const bool is_there = value && !value->IsNull();
+    constexpr bool kMayLack = !std::same_as<T, typename Held<T>::Type>;
+    if (!is_there && (value || is_whole_)) {
+      if (!kMayLack && !field.is(kLenient | kOptional | kIfKnown)) {
+        throw Damage(fmt::format("'{}' is missing", key.substr(key.find('/') + 1)));
+      }
+      clear(field, member);
+    } else if constexpr (std::same_as<typename Held<T>::Type, Timing>) {
+      if (is_there || member_of(member)) read_timing(value, member);
+    } else if (is_there) {
+      read(field, key.substr(key.find('/') + 1), *value, member);
+    }
+  }
+
+  template <class T>
+  void clear(const Field& field, T& member) {
+    if constexpr (std::same_as<T, double>) {
+      member = field.absent;
+    } else if constexpr (Described<T> && !Shared<T>) {
+      static const Json kNone(rapidjson::kObjectType);
+      JsonFields none(kNone, defined_, true);
+      fields(none, member);
+    } else {
+      member = T();
+    }
+  }
+
+  static Timing* member_of(Timing& timing) { return &timing; }
+  static Timing* member_of(std::optional<Timing>& timing) { return timing ? &*timing : nullptr; }
+
+  /// The other figures of a time are not beside its samples, but in the object around them.
+  template <class T>
+  void read_timing(const Json* samples, T& member) {
+    bool is_whole = is_whole_;
+    if constexpr (!std::same_as<T, Timing>) {
+      if (!member) {
+        is_whole = true;
+        member.emplace();
+      }
+    }
+    Timing& timing = *member_of(member);
+    if (samples) timing.samples_ns = read_runtimes(*samples);
+    JsonFields others(object_, defined_, is_whole, timing.samples_ns.size());
+    fields(others, timing);
+    if (!timing.samples_ns.empty()) derive(timing);
+  }
+
   template <class T>
   void read(const Field& field, std::string_view key, const Json& value, T& into) {
     if constexpr (std::same_as<T, std::string>) {
@@ -129,16 +190,13 @@ class JsonFields {
       into = field.is(kClocks) ? read_clocks(value, num_samples_) : read_runtimes(value);
       num_samples_ = into.size();
     } else if constexpr (std::same_as<T, std::vector<std::string>>) {
+      into.clear();
       for (const Json& name : list_of(value, key)) {
         if (!name.IsString()) throw Damage(fmt::format("'{}' is not a list of names", key));
         into.emplace_back(view(name));
       }
-    } else if constexpr (std::same_as<T, Config>) {
-      into = read_config(value);
-    } else if constexpr (std::same_as<T, Problem>) {
-      into = read_problem(value, key);
-    } else if constexpr (std::same_as<T, Status>) {
-      read_status(value, into);
+    } else if constexpr (std::same_as<T, Config> || std::same_as<T, Problem>) {
+      change(into, value, key);
     } else if constexpr (Word<T>) {
       const auto word = Words<T>::parse(text(value, key));
       if (!word) throw Damage(Words<T>::expected);
@@ -146,40 +204,34 @@ class JsonFields {
     } else if constexpr (Shared<T>) {
       read_shared(key, value, into);
     } else if constexpr (std::same_as<T, std::vector<KernelVersion>>) {
+      into.clear();
       for (const Json& each : list_of(value, key)) read_shared("kernel", each, into.emplace_back());
-    } else if constexpr (std::same_as<T, Timing>) {
-      into.samples_ns = read_runtimes(value);
-      JsonFields timing(object_, defined_, into.samples_ns.size());
-      fields(timing, into);
-      complete(object_, into);
-    } else if constexpr (Described<T>) {
-      const Json& object = object_of(value, key);  // which may have only some of the members
-      JsonFields members(object, defined_);
-      fields(members, into);
-      complete(object, into);
     } else if constexpr (Described<typename Held<T>::Type>) {
-      read(field, key, value, into.emplace());
+      bool is_whole = is_whole_;
+      if constexpr (!Described<T>) {
+        if (!into) {
+          is_whole = true;
+          into.emplace();
+        }
+      }
+      change_object(object_of(value, key), is_whole, into);
     } else {  // a list of records
+      into.clear();
       for (const Json& each : list_of(value, key)) {
         into.push_back(read_json<typename T::value_type>(each, defined_));
       }
     }
   }
 
-  void read_status(const Json& value, Status& status) const {
-    const auto word = parse_status(text(value, "invalidity"));
-    if (!word) {
-      throw Damage(
-          fmt::format("'invalidity' is '{}'; expected one of {}", view(value), known_statuses()));
-    }
-    status = *word;
-    const Json* const json = find(object_, "correctness");
-    if (!json) return;
-    const auto correctness = integer<int>(*json, "correctness");
-    if (correctness != (status == Status::correct ? 1 : 0)) {
-      throw Damage(
-          fmt::format("'correctness' is {}, but 'invalidity' is {}", correctness, to_text(status)));
-    }
+  template <class T>
+  void change_object(const Json& object, bool is_whole, T& record) {
+    JsonFields members(object, defined_, is_whole);
+    fields(members, record);
+    complete(object, defined_, record);
+  }
+  template <class T>
+  void change_object(const Json& object, bool is_whole, std::optional<T>& record) {
+    change_object(object, is_whole, *record);
   }
 
   /// The object itself, or the number of the line that defined it.
@@ -189,28 +241,60 @@ class JsonFields {
       into = supported(read_json<Part>(value, defined_));
       return;
     }
-    const auto& known = std::get<std::vector<Part>>(defined_);
-    const auto index = integer<std::size_t>(value, key);
-    if (index >= known.size()) {
-      throw Damage(
-          fmt::format("'{}' is {}, but only {} are defined above", key, index, known.size()));
-    }
-    into = known[index];
+    into = defined_.at(std::get<std::vector<Part>>(defined_.parts), key, value);
   }
 
   const Json& object_;
   const Defined& defined_;
+  bool is_whole_;
   std::size_t num_samples_;
 };
 
 template <class Record>
 Record read_json(const Json& object, const Defined& defined) {
   Record record;
-  JsonFields reader(object, defined);
+  JsonFields reader(object, defined, true);
   fields(reader, record);
-  complete(object, record);
+  complete(object, defined, record);
   return record;
 }
+
+/// The line before, of a kind of which each line may leave out what is as in the line before.
+template <class Record>
+class Continued {
+ public:
+  /// Only a whole line has the key `first`.
+  explicit Continued(const char* first) : first_(first) {}
+
+  /// What a line of so many bytes says, with all that it leaves out.
+  const Record& whole(const Json& line, const Defined& defined, std::size_t num_bytes) {
+    const bool is_whole = num_bytes_ == 0 || find(line, first_);
+    num_bytes_ = num_bytes + (is_whole ? 0 : num_bytes_);
+    if (!is_whole && num_bytes_ > kMaxContinuedBytes) {
+      throw Damage(fmt::format("no '{}', and the lines since the last with one have over {} bytes",
+                               first_, kMaxContinuedBytes));
+    }
+    if (is_whole) before_ = Record();
+    if constexpr (std::same_as<Record, TrialRecord>) {
+      if (const Code* const code = defined.code_of(line)) {
+        before_.kernel = code->kernel;
+        before_.toolchain = code->toolchain;
+        before_.config = parse_config(code->config);
+        const double compile_ms = std::exchange(before_.compile, code->compile).compile_ms;
+        before_.compile.compile_ms = compile_ms;  // which is the trial's
+      }
+    }
+    JsonFields reader(line, defined, is_whole);
+    fields(reader, before_);
+    complete(line, defined, before_);
+    return before_;
+  }
+
+ private:
+  const char* first_;
+  Record before_ = {};
+  std::size_t num_bytes_ = 0;  // since the last whole line, with it
+};
 
 class Reader {
  public:
@@ -258,22 +342,27 @@ class Reader {
   void read_thing(const Json& line, std::size_t num_bytes) {
     if (!line.IsObject()) throw Damage("not a JSON object");
     if (!has_header_) return read_header(line);
-    if (define(line, "define_kernel", std::get<0>(defined_)) ||
-        define(line, "define_toolchain", std::get<1>(defined_)) ||
-        define(line, "define_protocol", std::get<2>(defined_))) {
+    auto& [kernels, toolchains, protocols] = defined_.parts;
+    if (define(line, "define_kernel", kernels) || define(line, "define_toolchain", toolchains) ||
+        define(line, "define_protocol", protocols)) {
       return;
     }
-    if (find(line, "configuration")) {
-      recording_.trials.push_back(read<TrialRecord>(whole(line, trial_, num_bytes)));
-      note_compiled(recording_.trials.back());
+    if (find(line, "configuration") || find(line, "code")) {
+      const TrialRecord& trial = trial_.whole(line, defined_, num_bytes);
+      if (!find(line, "code") && defined_.codes.size() < kMaxCodes) {
+        defined_.codes.push_back(
+            {trial.kernel, trial.toolchain, to_text(trial.config), trial.compile});
+      }
+      recording_.trials.push_back(supported(trial));
     } else if (find(line, "baseline")) {
-      recording_.baselines.push_back(read<BaselineRecord>(whole(line, baseline_, num_bytes)));
+      recording_.baselines.push_back(supported(baseline_.whole(line, defined_, num_bytes)));
     } else if (find(line, "rank")) {
-      RankRecord rank = read_json<RankRecord>(line, defined_);
-      check_compiled(rank);
-      recording_.ranks.push_back(supported(std::move(rank)));
+      auto rank = read_json<RankRecord>(line, defined_);
+      if (const std::string wrong = derive(rank); !wrong.empty()) throw Damage(wrong);
+      recording_.ranks.push_back(std::move(rank));
     } else {
-      throw Damage("neither a trial ('configuration'), a 'baseline', a 'rank' nor a definition");
+      throw Damage(
+          "neither a trial ('configuration' or 'code'), a 'baseline', a 'rank' nor a definition");
     }
   }
 
@@ -284,64 +373,19 @@ class Reader {
     return json != nullptr;
   }
 
-  template <class Record>
-  Record read(const Json& line) const {
-    return supported(read_json<Record>(line, defined_));
-  }
-
-  /// In the first format each line is whole.
-  const Json& whole(const Json& line, Continued& before, std::size_t num_bytes) const {
-    return version_ == 1 ? line : before.whole(line, num_bytes);
-  }
-
   void read_header(const Json& line) {
-    version_ = integer<int>(member(line, "assay_recording"), "assay_recording");
-    if (version_ != 1 && version_ != 2) {
-      throw Damage(fmt::format("recording format {}; this assay reads 1 and 2", version_));
+    const auto format = integer<int>(member(line, "assay_recording"), "assay_recording");
+    if (format != 2 && format != kRecordingFormat) {
+      throw Damage(
+          fmt::format("recording format {}; this assay reads 2 and {}", format, kRecordingFormat));
     }
     recording_.sweep = text(member(line, "sweep"), "sweep");
     if (!is_one_line(recording_.sweep)) throw Damage("'sweep' has control characters");
     recording_.recorded_at = text(member(line, "recorded_at"), "recorded_at");
     if (!is_one_line(recording_.recorded_at)) throw Damage("'recorded_at' has control characters");
-    recording_.device = read<DeviceInfo>(object_of(member(line, "device"), "device"));
+    recording_.device =
+        supported(read_json<DeviceInfo>(object_of(member(line, "device"), "device"), defined_));
     has_header_ = true;
-  }
-
-  void note_compiled(const TrialRecord& trial) {
-    const Figures figures{trial.compile.registers, trial.compile.spill_bytes};
-    const auto [known, is_new] = compiled_.try_emplace(
-        key_of(trial.kernel.name, trial.protocol, trial.problem, to_text(trial.config)), figures);
-    if (!is_new && known->second != figures) known->second.is_clear = false;
-  }
-
-  void check_compiled(const RankRecord& rank) const {
-    for (const RankEntry& entry : rank.entries) {
-      if (entry.kernel.empty() || entry.figures.empty()) continue;
-      const auto trial =
-          compiled_.find(key_of(entry.kernel, rank.protocol, rank.problem, entry.config));
-      if (trial == compiled_.end() || !trial->second.is_clear) continue;
-      CompileReport compile;
-      compile.registers = trial->second.registers;
-      compile.spill_bytes = trial->second.spill_bytes;
-      if (const std::string wrong = contradiction(entry, compile); !wrong.empty()) {
-        throw Damage(wrong);
-      }
-    }
-  }
-
-  /// What the compiler reported of a trial, for the verdicts that come later.
-  struct Figures {
-    int registers = 0;
-    int spill_bytes = 0;
-    bool is_clear = true;  // false: versions of the kernel differ, and a verdict may be of either
-    bool operator==(const Figures&) const = default;
-  };
-
-  /// A hash, since there may be 10^6 trials.
-  static std::size_t key_of(const std::string& kernel, const Protocol& protocol,
-                            const Problem& problem, const std::string& config) {
-    return std::hash<std::string>()(
-        fmt::format("{} {} {} {}", kernel, protocol.name, to_text(problem), config));
   }
 
   std::filesystem::path path_;
@@ -350,11 +394,10 @@ class Reader {
   std::size_t line_number_ = 0;
   Parser parser_;
   bool has_header_ = false;
-  int version_ = 0;
-  Continued trial_{"kernel"}, baseline_{"op"};
+  Continued<TrialRecord> trial_{"kernel"};
+  Continued<BaselineRecord> baseline_{"op"};
   Defined defined_;
-  std::unordered_map<std::size_t, Figures> compiled_;  // by key
-  Recording recording_;                                // what next() returns
+  Recording recording_;  // what next() returns
 };
 
 }  // namespace

@@ -1,11 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include "base/file.h"
 #include "spec/sweep_spec.h"
@@ -15,7 +19,7 @@
 #include "store/store.h"
 
 // The format is described in results/README.md. What a whole line leaves out is zero, empty or
-// false. What another line leaves out is as in the line before.
+// false. What another line leaves out is as in the line before, or as in the code that it names.
 
 namespace assay {
 namespace {
@@ -23,7 +27,7 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 // JSON has no digits for these numbers. They do occur: an output full of NaN has a NaN for its
-// error, and a median of few samples has an infinite interval.
+// error.
 OrderedJson real(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
@@ -34,18 +38,13 @@ OrderedJson real(double value) {
 // The quotient is the double nearest to that decimal, so JSON prints no more digits.
 OrderedJson milliseconds(double ns) { return real(std::round(ns * 10) / 1e7); }
 
-// Errors of a check and ratios of a re-rank mean nothing beyond these digits.
+// Errors of a check mean nothing beyond these digits.
 OrderedJson significant(double value) {
   return real(std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr));
 }
 
-// So many samples are a list, which people and programs read more easily.
-constexpr std::size_t kMostListed = 8;
-
 OrderedJson runtimes(const std::vector<double>& samples_ns) {
-  if (samples_ns.size() > kMostListed) {
-    if (auto packed = pack_samples(samples_ns, kPartsPerNs)) return *std::move(packed);
-  }
+  if (auto packed = pack_samples(samples_ns, kPartsPerNs)) return *std::move(packed);
   OrderedJson list = OrderedJson::array();
   for (const double ns : samples_ns) list.push_back(milliseconds(ns));
   return list;
@@ -53,11 +52,9 @@ OrderedJson runtimes(const std::vector<double>& samples_ns) {
 
 // Whole megahertz: clocks move in steps of 15, and stamps of a short kernel are no finer.
 OrderedJson clocks(const std::vector<double>& clocks_mhz) {
-  if (clocks_mhz.size() > kMostListed) {
-    if (auto packed = pack_samples(clocks_mhz, kPartsPerMhz)) return *std::move(packed);
-  }
+  if (auto packed = pack_samples(clocks_mhz, kPartsPerMhz)) return *std::move(packed);
   OrderedJson list = OrderedJson::array();
-  for (const double mhz : clocks_mhz) list.push_back(std::lround(mhz));
+  for (const double mhz : clocks_mhz) list.push_back(real(std::round(mhz)));
   return list;
 }
 
@@ -103,20 +100,25 @@ std::string dumped(const OrderedJson& line) {
   return line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
+// What a code is, of the members of a trial.
+constexpr std::array kOfCode = {"kernel", "toolchain", "configuration", "compile"};
+
 // Builds the text. Before its first use a kernel, toolchain or protocol gets a line of its own.
-// From then on it is its number among the lines of its kind.
+// From then on it is its number among the lines of its kind. A code, which is what a configuration
+// was compiled to, is the number of the trial that had it first, among those that name none.
 class Writer {
  public:
   explicit Writer(const Recording& recording) {
-    add({{"assay_recording", 2},
+    add({{"assay_recording", kRecordingFormat},
          {"sweep", recording.sweep},
          {"recorded_at", recording.recorded_at},
          {"device", object(recording.device)}});
-    for (const TrialRecord& trial : recording.trials) {
-      add_changes(object(trial), trial_, "kernel", "configuration");
-    }
+    for (const TrialRecord& trial : recording.trials) add_trial(trial);
     for (const BaselineRecord& baseline : recording.baselines) {
-      add_changes(object(baseline), baseline_, "op", "baseline");
+      OrderedJson line = object(baseline);
+      OrderedJson patch = changes(baseline_.line, line);
+      patch["baseline"] = baseline.name;
+      add_changes(std::move(line), patch, baseline_, "op");
     }
     for (const RankRecord& rank : recording.ranks) add(object(rank));
   }
@@ -126,28 +128,62 @@ class Writer {
  private:
   /// The last line of a kind. A reader keeps no more of it than kMaxContinuedBytes.
   struct Before {
-    OrderedJson line = {};
+    OrderedJson line = OrderedJson::object();
     std::size_t num_bytes = 0;  // since the last whole line, with it
   };
 
-  /// Adds what is otherwise than in the line before, or the whole line, which alone says `first`.
-  /// All lines say `kind`.
-  void add_changes(OrderedJson line, Before& before, const char* first, const char* kind) {
-    OrderedJson patch = changes(before.line, line);
-    if (!patch.contains(kind)) {
-      patch[kind] = line[kind].is_object() ? OrderedJson::object() : line[kind];
+  void add_trial(const TrialRecord& trial) {
+    OrderedJson line = object(trial);
+    OrderedJson code;
+    for (const char* key : kOfCode) {
+      if (line.contains(key)) code[key] = line[key];
     }
+    if (code.contains("compile")) code["compile"].erase("cached");  // which is the trial's
+    const std::string name = dumped(code);
+    const auto known = codes_.find(name);
+    OrderedJson before = trial_.line;
+    if (known != codes_.end()) {
+      for (const char* key : kOfCode) {
+        before.erase(key);
+        if (known->second.json.contains(key)) before[key] = known->second.json[key];
+      }
+    }
+    OrderedJson patch = changes(before, line);
+    if (known != codes_.end()) {
+      patch["code"] = known->second.number;
+    } else if (!patch.contains("configuration")) {
+      patch["configuration"] = OrderedJson::object();
+    }
+    const OrderedJson compile = line.value("compile", OrderedJson::object());
+    if (add_changes(std::move(line), patch, trial_, "kernel") && num_codes_ < kMaxCodes) {
+      if (!compile.empty()) code["compile"] = compile;
+      codes_.try_emplace(name, Code{num_codes_, std::move(code)});
+      Named& named =
+          names_.try_emplace({trial.kernel.name, to_text(trial.config)}, num_codes_, trial.compile)
+              .first->second;
+      named.is_clear = named.is_clear && named.compile.registers == trial.compile.registers &&
+                       named.compile.spill_bytes == trial.compile.spill_bytes;
+      ++num_codes_;
+    }
+  }
+
+  /// Adds what is otherwise than in the line before, or the whole line, which alone says `first`.
+  /// Whether the line names no code.
+  bool add_changes(OrderedJson line, const OrderedJson& patch, Before& before, const char* first) {
     std::string text = dumped(patch);
     // A patch would leave the names in the order of the line before.
     const auto is_in_order = [&](const char* key) {
-      return !line.contains(key) || has_same_names(before.line[key], line[key]);
+      return !line.contains(key) || !before.line.contains(key) ||
+             has_same_names(before.line[key], line[key]);
     };
     const std::size_t num_bytes = before.num_bytes + text.size();
+    const bool is_named = patch.contains("code");
     const bool is_whole = patch.contains(first) || num_bytes > kMaxContinuedBytes ||
-                          !is_in_order("problem") || !is_in_order("configuration");
+                          !is_in_order("problem") || (!is_named && !is_in_order("configuration"));
     if (is_whole) text = dumped(line);
     add(text);
     before = {std::move(line), is_whole ? text.size() : num_bytes};
+    return is_whole || !is_named;
   }
 
   void add(const OrderedJson& line) { add(dumped(line)); }
@@ -167,6 +203,14 @@ class Writer {
   OrderedJson object(const Record& record) {
     Fields visitor{*this};
     fields(visitor, record);
+    if constexpr (std::same_as<Record, RankEntry> || std::same_as<Record, NoiseFloor>) {
+      const auto named = names_.find({record.kernel, record.config});
+      if (named != names_.end() && named->second.is_clear) {
+        visitor.json.erase("config");
+        visitor.json.erase("kernel");
+        visitor.json["code"] = named->second.number;
+      }
+    }
     return std::move(visitor.json);
   }
 
@@ -177,13 +221,9 @@ class Writer {
 
     template <class... Members>
     void operator()(const Field& field, const Members&... members) {
-      if (!field.key) return;
       if constexpr (sizeof...(Members) == 1) {
-        (put(field, members), ...);
-      } else {
-        if (field.is(kOptional | kIfKnown) && std::get<0>(std::tie(members...)) == 0) return;
-        json[field.key] = OrderedJson::array({number(field, members)...});
-      }
+        if (field.key) (put(field, members), ...);
+      }  // several follow from samples
     }
     bool has(const char*, bool is_there) const { return is_there; }
 
@@ -212,9 +252,6 @@ class Writer {
         OrderedJson made = made_of(field, value);
         if (field.is(kOptional | kIfKnown) && is_left_out(field, value, made)) return;
         place(field.key) = std::move(made);
-        if constexpr (std::same_as<T, Status>) {
-          if (value != Status::compiled) json["correctness"] = value == Status::correct ? 1 : 0;
-        }
       }
     }
 
@@ -271,8 +308,24 @@ class Writer {
     return index;
   }
 
+  struct Code {
+    std::size_t number = 0;
+    OrderedJson json = {};
+  };
+
+  /// The code of a kernel's configuration, whose figures a metric of a verdict may have read.
+  struct Named {
+    std::size_t number;
+    const CompileReport& compile;  // of the recording
+    bool is_clear = true;          // false: versions of the kernel differ in these figures
+    Named(std::size_t code, const CompileReport& report) : number(code), compile(report) {}
+  };
+
   std::string text_;
   Before trial_, baseline_;
+  std::size_t num_codes_ = 0;
+  std::unordered_map<std::string, Code> codes_;                 // by what they are
+  std::map<std::pair<std::string, std::string>, Named> names_;  // by kernel and configuration
   std::tuple<std::vector<KernelVersion>, std::vector<Toolchain>, std::vector<Protocol>> known_;
 };
 

@@ -252,8 +252,8 @@ for line in lines:
     if "rank" in line:
         for key in ("identity", "noise"):
             line.pop(key, None)
-        line["rank"] = [entry for entry in line["rank"] if entry.get("winner") or not entry["kernel"]]
-        next(filter(lambda entry: entry["kernel"], line["rank"]))["config"] = text(blocks)
+        line["rank"] = [entry for entry in line["rank"] if "winner" in entry or "kernel" not in entry]
+        next(filter(lambda entry: "kernel" in entry, line["rank"]))["config"] = text(blocks)
     print(json.dumps(line))
 PYTHON
 expect 0 '^best/E=8,N=14336,device_name=NVIDIA_H200.json$' "$assay" export --format vllm-moe \

@@ -131,7 +131,7 @@ expect 1 'half.db: damaged file: .*; `sqlite3 half.db .recover`' "$assay" db che
 expect 2 '/dev/null: expected a database, found a device' "$assay" import kernel_tuner.json --db /dev/null
 
 # Nor does it choose where a file is written, or fill the terminal.
-echo '{"assay_recording":1,"sweep":"../../../up","recorded_at":"2026-11-21","device":{"name":"G"}}' >up.jsonl
+echo '{"assay_recording":3,"sweep":"../../../up","recorded_at":"2026-11-21","device":{"name":"G"}}' >up.jsonl
 expect 2 "sweep '../../../up' is no name of a file: name one with --output" \
   "$assay" export --format recording --sweep ../../../up --db up.jsonl
 long=$(printf 'a%.0s' {1..100000})

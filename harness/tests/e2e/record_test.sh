@@ -41,7 +41,8 @@ expect 0 '^warning: no winner by minimize .* for 1 of 2 problems: N=1000$' build
 # Of two GPUs' recordings the fuller answers: a sweep was widened and measured on one of them, and
 # the other, the first by name, called what it lacks a failure.
 mkdir results/recorded/a_gpu
-sed "$(grep -n '"configuration"' "$recording" | tail -1 | cut -d: -f1)d" "$recording" >results/recorded/a_gpu/small.jsonl
+last=$(grep -n '"configuration"' "$recording" | tail -1 | cut -d: -f1)
+sed "${last}d; /\"rank\":/d" "$recording" >results/recorded/a_gpu/small.jsonl
 expect 0 '^no GPU here: times are replayed from a Fake GPU, 20[0-9-]+$' \
   env -u LD_LIBRARY_PATH build/assay sweep sweeps/small.yaml --db 'of both.db'
 grep -q 'not_recorded' output && fail "a recording that lacks a trial answers"

@@ -131,23 +131,19 @@ TEST(Import, AnOlderVerdictIsNotOnWhatCameAfterIt) {
 }
 
 // Verdicts were once stored as they were read, and lost where their trials stand behind them.
-TEST(Import, TheOrderOfLinesMakesNoDifference) {
-  std::vector<std::string> lines, verdicts;
-  std::istringstream text(written(sample_recording()));
-  for (std::string line; std::getline(text, line);) {
-    const bool is_verdict = line.find("\"rank\":") != std::string::npos;
-    (is_verdict ? verdicts : lines).push_back(line);
-  }
-  const auto first = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
-    return line.find("\"invalidity\":") != std::string::npos;
-  });
-  ASSERT_NE(first, lines.end());
-  lines.insert(first, verdicts.begin(), verdicts.end());
-  TempFolder folder;
-  write_file_atomic(folder / "x.jsonl", fmt::format("{}\n", fmt::join(lines, "\n")));
+TEST(Import, TheOrderOfRecordsMakesNoDifference) {
+  Recording verdicts = sample_recording(), rest = verdicts;
+  verdicts.trials.clear();
+  rest.ranks.clear();
+  std::vector<Recording> portions = {rest, verdicts};  // from the last
   Store in_order = Store::in_memory(), store = Store::in_memory();
   in_order.import(sample_recording());
-  store.import(read_portions(folder / "x.jsonl", 1));
+  store.import([&]() -> std::optional<Recording> {
+    if (portions.empty()) return std::nullopt;
+    Recording portion = std::move(portions.back());
+    portions.pop_back();
+    return portion;
+  });
   ASSERT_FALSE(in_order.results({}).ranks.empty());
   EXPECT_EQ(store.results({}).ranks.size(), in_order.results({}).ranks.size());
 }

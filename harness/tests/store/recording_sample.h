@@ -10,12 +10,6 @@
 
 namespace assay {
 
-/// With the digits that a recording keeps.
-inline Interval as_kept(const Interval& ratio) {
-  const auto kept = [](double value) { return std::stod(fmt::format("{:.6g}", value)); };
-  return {kept(ratio.value), kept(ratio.low), kept(ratio.high)};
-}
-
 /// Trials, baselines and verdicts with all that a recording can hold.
 inline Recording sample_recording() {
   Recording recording;
@@ -61,14 +55,10 @@ inline Recording sample_recording() {
   loser.failure = "unwritten";
   const std::vector<double> again_ns{5.2, 6, 7};
   RankRecord judged{"gemm_bf16", key.problem, key.protocol, 3, {}, "2026-11-21T11:00:00Z"};
-  judged.noise = NoiseFloor{"gemm", winner.config, again_ns,
-                            as_kept(paired_ratio(again_ns, winner.samples_ns))};
+  judged.noise =
+      NoiseFloor{"gemm", winner.config, again_ns, paired_ratio(again_ns, winner.samples_ns)};
   judged.entries = rank_entries({winner, baseline, slow, loser}, judged.noise->margin_ratio());
-  for (RankEntry& entry : judged.entries) {
-    entry.ratio_to_best = as_kept(entry.ratio_to_best);
-    entry.speedup_over_baseline = as_kept(entry.speedup_over_baseline);
-    entry.cycles_ratio_to_best = as_kept(entry.cycles_ratio_to_best);
-  }
+  derive(judged);  // with the digits that a recording keeps
   judged.entries[0].roofline_ns = 4.5;
   recording.ranks.push_back(judged);
   CandidateSet candidates;

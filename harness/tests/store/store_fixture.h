@@ -12,6 +12,7 @@
 #include "base/stats.h"
 #include "base/trial.h"
 #include "base/value.h"
+#include "ranking/claims.h"
 #include "ranking/ranking.h"
 #include "store/fields.h"
 #include "store/store.h"
@@ -35,12 +36,9 @@ inline TrialKey key_of(std::int64_t block) {
 }
 
 inline Timing timing_of(std::vector<double> samples_ns) {
-  const Interval interval = median_interval(samples_ns);
   Timing timing;
-  timing.samples_ns = samples_ns;
-  timing.median_ns = median(samples_ns);
-  timing.ci_low_ns = interval.low;
-  timing.ci_high_ns = interval.high;
+  timing.samples_ns = std::move(samples_ns);
+  derive(timing);
   timing.stop = StopReason::precision;
   return timing;
 }
