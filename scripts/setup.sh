@@ -27,7 +27,6 @@ packages=(
   python3-jsonschema=4.10.3-1
   python3-scipy=1.10.1-2
   python3-yaml=6.0-3+b2
-  rapidjson-dev=1.1.0+dfsg2-7.1
   sqlite3=3.40.1-2+deb12u2
   zlib1g-dev=1:1.2.13.dfsg-1
 )

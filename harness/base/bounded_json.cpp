@@ -12,6 +12,9 @@
 namespace assay {
 namespace {
 
+// Each takes 16 bytes or more. Without memory for them the library ends the program.
+constexpr int kMaxJsonValues = 1 << 20;
+
 template <typename Exception>
 [[noreturn]] void fail_depth(std::string_view where) {
   throw Exception(fmt::format("{}: nested more than {} levels deep", where, kMaxJsonDepth));
@@ -71,7 +74,7 @@ void check_json(std::string_view text, std::string_view where) {
   if (text.size() > kMaxJsonBytes) {
     throw UsageError("{}: more than {} bytes of JSON", where, kMaxJsonBytes);
   }
-  int depth = 0;
+  int depth = 0, num_values = 1;
   bool in_string = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
@@ -89,6 +92,8 @@ void check_json(std::string_view text, std::string_view where) {
       if (++depth > kMaxJsonDepth) fail_depth<UsageError>(where);
     } else if (c == ']' || c == '}') {
       --depth;
+    } else if (c == ',' && ++num_values > kMaxJsonValues) {
+      throw UsageError("{}: more than {} values", where, kMaxJsonValues);
     }
   }
 }

@@ -5,8 +5,8 @@
 namespace assay {
 
 /// Call this before parsing JSON text that somebody else wrote: the library's recursion and memory
-/// know no bound. Throws UsageError "WHERE: ..." when the text nests too deep or is too long
-/// (base/limits.h); whether it is JSON at all is the parser's to say.
+/// know no bound. Throws UsageError "WHERE: ..." when the text nests too deep, is too long
+/// (base/limits.h) or has too many values; whether it is JSON at all is the parser's to say.
 void check_json(std::string_view text, std::string_view where);
 
 /// The same for CBOR, with which the processes of a sweep talk; throws Error. Also throws where

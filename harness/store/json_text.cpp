@@ -1,69 +1,13 @@
 #include "store/json_text.h"
 
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
-
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
-#include <new>
 
 namespace assay::json_text {
-namespace {
 
-template <class T>
-std::errc convert(std::string_view text, T& into) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
-  return end == text.data() + text.size() ? error : std::errc::invalid_argument;
-}
-
-/// `memory`, which is null only where it may be.
-void* checked(void* memory, std::size_t num_bytes) {
-  if (!memory && num_bytes > 0) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* Allocator::Malloc(std::size_t num_bytes) {
-  return checked(CrtAllocator().Malloc(num_bytes), num_bytes);
-}
-
-void* Allocator::Realloc(void* memory, std::size_t old_bytes, std::size_t num_bytes) {
-  return checked(CrtAllocator().Realloc(memory, old_bytes, num_bytes), num_bytes);
-}
-
-bool Document::RawNumber(const char* text, rapidjson::SizeType length, bool /*copy*/) {
-  std::uint64_t natural = 0;
-  std::int64_t whole = 0;
-  double real = 0;
-  if (convert({text, length}, natural) == std::errc()) return Uint64(natural);
-  if (convert({text, length}, whole) == std::errc()) return Int64(whole);
-  // Out of range is either too large or too near 0; strtod tells which.
-  if (convert({text, length}, real) != std::errc()) real = std::strtod(text, nullptr);
-  return std::isfinite(real) && Double(real);
-}
-
-const Json* Parser::parse(std::string_view text) {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  document_.reset();
-  allocator_.emplace(memory_.data(), memory_.size());
-  document_.emplace(&*allocator_);
-  text_.assign(text);
-  // The library takes all bytes of a character before it looks whether one is missing: up to three
-  // behind the text and its NUL.
-  text_.append(3, '\0');
-  rapidjson::InsituStringStream stream(text_.data());
-  rapidjson::Reader reader;
-  constexpr unsigned kHow = rapidjson::kParseInsituFlag | rapidjson::kParseNumbersAsStringsFlag |
-                            rapidjson::kParseValidateEncodingFlag;
-  auto read = [&](AnyDocument&) -> bool { return reader.Parse<kHow>(stream, *document_); };
-  document_->Populate(read);
-  // A NUL ends what the library reads.
-  if (reader.HasParseError() || stream.Tell() != text.size()) return nullptr;
-  return &*document_;
+std::optional<Json> parse(std::string_view text) {
+  if (text.find('\0') != text.npos) return std::nullopt;  // for the library it is the end
+  Json json = Json::parse(text.begin(), text.end(), nullptr, false);
+  return json.is_discarded() ? std::nullopt : std::optional(std::move(json));
 }
 
 char Scanner::peek() {
@@ -117,24 +61,17 @@ void Scanner::skip_string() {
   throw Damage("the end of a string is missing");
 }
 
-std::string written(const Json& value) {
-  rapidjson::StringBuffer text;
-  rapidjson::Writer writer(text);
-  value.Accept(writer);
-  return {text.GetString(), text.GetSize()};
-}
-
 const Json* find(const Json& object, std::string_view key) {
-  if (!object.IsObject()) return nullptr;
-  for (const auto& [name, value] : object.GetObject()) {
-    if (view(name) == key) return &value;
+  if (!object.is_object()) return nullptr;
+  for (const auto& [name, value] : members(object)) {
+    if (name == key) return &value;
   }
   return nullptr;
 }
 
 std::string text_or_empty(const Json& object, std::string_view key) {
   const Json* found = find(object, key);
-  return std::string(found && found->IsString() ? view(*found) : "");
+  return found && found->is_string() ? view(*found) : "";
 }
 
 const Json& member(const Json& object, std::string_view key) {

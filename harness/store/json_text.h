@@ -1,11 +1,12 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <rapidjson/document.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -17,42 +18,26 @@
 #include "base/limits.h"
 #include "base/value.h"
 
-/// What the readers of JSON results share. They read with RapidJSON, which takes a fifth of
-/// nlohmann-json's time. Its values must be asked for no other type than their own, hence these
-/// functions.
+/// What the readers of JSON results share.
 namespace assay::json_text {
 
-/// Has memory or throws std::bad_alloc: RapidJSON writes to what it gets without a look at it.
-struct Allocator : rapidjson::CrtAllocator {
-  static void* Malloc(std::size_t num_bytes);
-  static void* Realloc(void* memory, std::size_t old_bytes, std::size_t num_bytes);
+/// The members of an object as they stand in the text. To look each up among those before, as the
+/// library's own map does, takes an hour for the keys that fit into a line.
+template <class Key, class T, class Compare = std::less<Key>,
+          class Allocator = std::allocator<std::pair<const Key, T>>>
+struct Members : nlohmann::ordered_map<Key, T, Compare, Allocator> {
+  using nlohmann::ordered_map<Key, T, Compare, Allocator>::ordered_map;
+  /// What the parser adds a member with.
+  T& operator[](const Key& key) {
+    this->emplace_back(key, T());
+    return this->back().second;
+  }
 };
-using Pool = rapidjson::MemoryPoolAllocator<Allocator>;
-using AnyDocument = rapidjson::GenericDocument<rapidjson::UTF8<>, Pool, Allocator>;
-using Json = AnyDocument::ValueType;
+using Json = nlohmann::basic_json<Members>;
 
-/// Reads numbers with the standard library: RapidJSON reads 0e30 as some other number, because its
-/// exact reading counts the leading zero bits of a 0.
-class Document : public AnyDocument {
- public:
-  using AnyDocument::GenericDocument;
-  /// Called by RapidJSON's reader, with a NUL behind the text. False where the number is too large.
-  bool RawNumber(const char* text, rapidjson::SizeType length, bool copy);
-};
-
-/// Parses one text after another.
-class Parser {
- public:
-  /// Nothing where the text is no JSON; call check_json before. Where a key comes twice, both stay,
-  /// and the first is found. The document is there until the next call.
-  const Json* parse(std::string_view text);
-
- private:
-  std::string text_;                  // which the document's strings lie in
-  std::array<char, 1 << 16> memory_;  // enough for an ordinary line
-  std::optional<Pool> allocator_;
-  std::optional<Document> document_;
-};
+/// Nothing where the text is no JSON; call check_json before. Where a key comes twice, both stay,
+/// and the first is found.
+std::optional<Json> parse(std::string_view text);
 
 /// What is wrong with a row. The reader of the file adds which row it is.
 struct Damage : std::runtime_error {
@@ -97,13 +82,14 @@ class Scanner {
   std::size_t at_ = 0;
 };
 
-/// The characters of a value that is a string.
-inline std::string_view view(const Json& value) {
-  return {value.GetString(), value.GetStringLength()};
+/// Of a value that is a string, an object, a list.
+inline const std::string& view(const Json& value) { return value.get_ref<const std::string&>(); }
+inline const Json::object_t& members(const Json& value) {
+  return value.get_ref<const Json::object_t&>();
 }
-
-/// The value as JSON again, for messages.
-std::string written(const Json& value);
+inline const Json::array_t& elements(const Json& value) {
+  return value.get_ref<const Json::array_t&>();
+}
 
 /// Null where the object has none, or `object` is no object.
 const Json* find(const Json& object, std::string_view key);
@@ -117,16 +103,13 @@ const Json& member(const Json& object, std::string_view key);
 /// The integer that `key` names. Throws Damage when it is none, or too large.
 template <class Integer>
 Integer integer(const Json& value, std::string_view key) {
-  if (value.IsUint64() && std::in_range<Integer>(value.GetUint64())) {
-    return static_cast<Integer>(value.GetUint64());
+  if (!value.is_number_integer()) throw Damage(fmt::format("'{}' is not an integer", key));
+  const bool is_natural = value.is_number_unsigned();
+  if (is_natural ? std::in_range<Integer>(value.get<std::uint64_t>())
+                 : std::in_range<Integer>(value.get<std::int64_t>())) {
+    return value.get<Integer>();
   }
-  if (value.IsInt64() && std::in_range<Integer>(value.GetInt64())) {
-    return static_cast<Integer>(value.GetInt64());
-  }
-  if (!value.IsUint64() && !value.IsInt64()) {
-    throw Damage(fmt::format("'{}' is not an integer", key));
-  }
-  throw Damage(fmt::format("'{}' is out of range: {}", key, written(value)));
+  throw Damage(fmt::format("'{}' is out of range: {}", key, value.dump()));
 }
 
 inline bool has_text(const Number&) { return true; }  // JSON has no infinity

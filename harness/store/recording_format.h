@@ -18,7 +18,8 @@ inline constexpr int kRecordingFormat = 3;
 /// have no more bytes: all of that may stand for any short line that comes next.
 inline constexpr std::size_t kMaxContinuedBytes = std::size_t{64} << 10;
 
-/// So many codes have a number by which later lines refer to them: a reader keeps no more.
+/// So many codes have a number by which later lines refer to them: a reader keeps no more. Nor does
+/// it keep that of a line with more than kMaxContinuedBytes.
 inline constexpr std::size_t kMaxCodes = std::size_t{1} << 14;
 
 /// Samples as text: the least of them, a step, and for each sample how many steps it lies above the

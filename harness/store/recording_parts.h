@@ -16,8 +16,8 @@ using namespace json_text;  // both readers of JSON speak in its words
 
 /// `value`, which `key` names, as an object or a list.
 const Json& object_of(const Json& value, std::string_view key);
-Json::ConstArray list_of(const Json& value, std::string_view key);
-Json::ConstArray list_of_numbers(const Json& value, std::string_view key, std::size_t size);
+const Json::array_t& list_of(const Json& value, std::string_view key);
+const Json::array_t& list_of_numbers(const Json& value, std::string_view key, std::size_t size);
 /// JSON has no digits for three numbers: they are written as words.
 double number(const Json& value, std::string_view key);
 /// Turns milliseconds of the file into nanoseconds: exactly the tenths that were written.

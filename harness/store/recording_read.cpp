@@ -119,7 +119,7 @@ class JsonFields {
     const std::size_t slash = key.find('/');
     if (slash == key.npos) return find(object_, key);
     const Json* const object = find(object_, key.substr(0, slash));
-    if (!object || object->IsNull()) return object;
+    if (!object || object->is_null()) return object;
     return find(object_of(*object, key.substr(0, slash)), key.substr(slash + 1));
   }
 
@@ -127,7 +127,7 @@ class JsonFields {
   void change_member(const Field& field, T& member) {
     const std::string_view key(field.key);
     const Json* const value = value_of(key);
-    const bool is_there = value && !value->IsNull();
+    const bool is_there = value && !value->is_null();
     constexpr bool kMayLack = !std::same_as<T, typename Held<T>::Type>;
     if (!is_there && (value || is_whole_)) {
       if (!kMayLack && !field.is(kLenient | kOptional | kIfKnown)) {
@@ -146,7 +146,7 @@ class JsonFields {
     if constexpr (std::same_as<T, double>) {
       member = field.absent;
     } else if constexpr (Described<T> && !Shared<T>) {
-      static const Json kNone(rapidjson::kObjectType);
+      static const Json kNone = Json::object();
       JsonFields none(kNone, defined_, true);
       fields(none, member);
     } else {
@@ -179,8 +179,8 @@ class JsonFields {
     if constexpr (std::same_as<T, std::string>) {
       into = text(value, key);
     } else if constexpr (std::same_as<T, bool>) {
-      if (!value.IsBool()) throw Damage(fmt::format("'{}' is not true or false", key));
-      into = value.GetBool();
+      if (!value.is_boolean()) throw Damage(fmt::format("'{}' is not true or false", key));
+      into = value.get<bool>();
     } else if constexpr (std::integral<T>) {
       into = integer<T>(value, key);
     } else if constexpr (std::same_as<T, double>) {
@@ -192,8 +192,8 @@ class JsonFields {
     } else if constexpr (std::same_as<T, std::vector<std::string>>) {
       into.clear();
       for (const Json& name : list_of(value, key)) {
-        if (!name.IsString()) throw Damage(fmt::format("'{}' is not a list of names", key));
-        into.emplace_back(view(name));
+        if (!name.is_string()) throw Damage(fmt::format("'{}' is not a list of names", key));
+        into.push_back(view(name));
       }
     } else if constexpr (std::same_as<T, Config> || std::same_as<T, Problem>) {
       change(into, value, key);
@@ -237,7 +237,7 @@ class JsonFields {
   /// The object itself, or the number of the line that defined it.
   template <Shared Part>
   void read_shared(std::string_view key, const Json& value, Part& into) const {
-    if (value.IsObject()) {
+    if (value.is_object()) {
       into = supported(read_json<Part>(value, defined_));
       return;
     }
@@ -331,7 +331,7 @@ class Reader {
     }
     check_json(line, where);
     try {
-      const Json* json = parser_.parse(line);
+      const std::optional<Json> json = parse(line);
       if (!json) throw Damage("not a line of JSON");
       read_thing(*json, line.size());
     } catch (const Damage& damage) {
@@ -340,7 +340,7 @@ class Reader {
   }
 
   void read_thing(const Json& line, std::size_t num_bytes) {
-    if (!line.IsObject()) throw Damage("not a JSON object");
+    if (!line.is_object()) throw Damage("not a JSON object");
     if (!has_header_) return read_header(line);
     auto& [kernels, toolchains, protocols] = defined_.parts;
     if (define(line, "define_kernel", kernels) || define(line, "define_toolchain", toolchains) ||
@@ -349,7 +349,8 @@ class Reader {
     }
     if (find(line, "configuration") || find(line, "code")) {
       const TrialRecord& trial = trial_.whole(line, defined_, num_bytes);
-      if (!find(line, "code") && defined_.codes.size() < kMaxCodes) {
+      if (!find(line, "code") && num_bytes <= kMaxContinuedBytes &&
+          defined_.codes.size() < kMaxCodes) {
         defined_.codes.push_back(
             {trial.kernel, trial.toolchain, to_text(trial.config), trial.compile});
       }
@@ -392,7 +393,6 @@ class Reader {
   LineReader lines_;
   bool at_end_ = false;
   std::size_t line_number_ = 0;
-  Parser parser_;
   bool has_header_ = false;
   Continued<TrialRecord> trial_{"kernel"};
   Continued<BaselineRecord> baseline_{"op"};

@@ -155,7 +155,8 @@ class Writer {
       patch["configuration"] = OrderedJson::object();
     }
     const OrderedJson compile = line.value("compile", OrderedJson::object());
-    if (add_changes(std::move(line), patch, trial_, "kernel") && num_codes_ < kMaxCodes) {
+    const bool is_new = add_changes(std::move(line), patch, trial_, "kernel");
+    if (is_new && trial_.num_bytes <= kMaxContinuedBytes && num_codes_ < kMaxCodes) {
       if (!compile.empty()) code["compile"] = compile;
       codes_.try_emplace(name, Code{num_codes_, std::move(code)});
       Named& named =

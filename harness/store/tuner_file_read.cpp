@@ -48,8 +48,7 @@ Problem read_problem(const Json& document, const std::filesystem::path& path) tr
   Problem problem;
   tuner_rows::RowWords words;
   const auto add = [&](const Json& size) {
-    if (!(size.IsInt64() || size.IsUint64() || size.IsString()) || problem.size() == 3)
-      return false;
+    if (!(size.is_number_integer() || size.is_string()) || problem.size() == 3) return false;
     const Value value = words.value("problem_size", size);  // also of "4096"
     const auto* number = std::get_if<std::int64_t>(&value);
     if (number) problem.emplace_back(std::string(1, "XYZ"[problem.size()]), *number);
@@ -57,8 +56,8 @@ Problem read_problem(const Json& document, const std::filesystem::path& path) tr
   };
   const Json* sizes = find(document, "problem_size");
   if (!sizes) return {};
-  if (!sizes->IsArray()) return add(*sizes) ? problem : Problem();
-  for (const Json& size : sizes->GetArray()) {
+  if (!sizes->is_array()) return add(*sizes) ? problem : Problem();
+  for (const Json& size : elements(*sizes)) {
     if (!add(size)) return {};
   }
   return problem;
@@ -176,10 +175,10 @@ class TunerFile {
   }
 
   void read_parameters(const Json& names) {
-    if (!names.IsArray()) fail("'tune_params_keys' is not a list of names");
-    for (const Json& name : names.GetArray()) {
-      if (!name.IsString()) fail("'tune_params_keys' is not a list of names");
-      reader_.parameters.emplace_back(view(name));
+    if (!names.is_array()) fail("'tune_params_keys' is not a list of names");
+    for (const Json& name : elements(names)) {
+      if (!name.is_string()) fail("'tune_params_keys' is not a list of names");
+      reader_.parameters.push_back(view(name));
     }
   }
 
@@ -219,7 +218,7 @@ class TunerFile {
     if (!scanner.at_end()) return false;
     header += '}';
     check_json(header, path_.string());
-    header_ = header_parser_.parse(header);
+    header_ = parse(header);
     if (!header_) return false;
     if (!format_ || (format_ == Format::cachefile && !find(*header_, "tune_params_keys"))) {
       fail(
@@ -257,21 +256,21 @@ class TunerFile {
                                      : "the samples of all its runs are put together"));
   }
 
-  const Json& parsed(const Row& row) {
+  Json parsed(const Row& row) {
     try {
       check_json(row.value, "JSON");
     } catch (const UsageError& error) {  // too many levels
       throw Damage(error.what());
     }
-    const Json* json = row_parser_.parse(row.value);
+    std::optional<Json> json = parse(row.value);
     if (!json) throw Damage("expected JSON");
-    return *json;
+    return *std::move(json);
   }
 
   /// Nothing where the row cannot be read.
   std::optional<TrialRecord> read(const Row& row) try {
     TrialRecord trial = blank_;
-    const Json& json = parsed(row);
+    const Json json = parsed(row);
     reader_.read_config(json, trial);
     reader_.read_outcome(json, trial);
     if (const std::string wrong = contradiction(trial); !wrong.empty()) throw Damage(wrong);
@@ -304,8 +303,7 @@ class TunerFile {
 
   std::filesystem::path path_;
   std::string text_;
-  Parser header_parser_, row_parser_;
-  const Json* header_ = nullptr;  // all but the rows
+  std::optional<Json> header_;  // all but the rows
   std::optional<Format> format_;
   std::vector<Row> rows_;
   std::size_t next_ = 0;  // row

@@ -31,17 +31,17 @@ std::optional<Number> number_of(std::string_view text) {
 /// In nanoseconds, finite.
 double read_time(const Json& value, std::string_view key, double unit_ns) {
   // Python's NaN and Infinity were made null.
-  if (value.IsNull()) throw Damage(fmt::format("'{}' is NaN or null, which is no time", key));
-  if (!value.IsNumber() || !(value.GetDouble() > 0) ||
-      !std::isfinite(value.GetDouble() * kNsPerS)) {
-    throw Damage(fmt::format("'{}' is {}, which is no time", key, written(value)));
+  if (value.is_null()) throw Damage(fmt::format("'{}' is NaN or null, which is no time", key));
+  if (!value.is_number() || !(value.get<double>() > 0) ||
+      !std::isfinite(value.get<double>() * kNsPerS)) {
+    throw Damage(fmt::format("'{}' is {}, which is no time", key, value.dump()));
   }
-  return value.GetDouble() * unit_ns;
+  return value.get<double>() * unit_ns;
 }
 
 double number_or_zero(const Json& object, std::string_view key) {
   const Json* found = find(object, key);
-  return found && found->IsNumber() ? found->GetDouble() : 0;
+  return found && found->is_number() ? found->get<double>() : 0;
 }
 
 /// "2023-12-22 09:54:05.502007+00:00" as "2023-12-22T09:54:05Z".
@@ -67,9 +67,9 @@ Timing timing_of(std::vector<double> samples_ns) {
 std::vector<double> read_samples(const Json& object, const char* key, double unit_ns) {
   std::vector<double> samples_ns;
   const Json* list = find(object, key);
-  if (!list || list->IsNull()) return samples_ns;
-  if (!list->IsArray()) throw Damage(fmt::format("'{}' is no list of times", key));
-  for (const Json& time : list->GetArray()) samples_ns.push_back(read_time(time, key, unit_ns));
+  if (!list || list->is_null()) return samples_ns;
+  if (!list->is_array()) throw Damage(fmt::format("'{}' is no list of times", key));
+  for (const Json& time : elements(*list)) samples_ns.push_back(read_time(time, key, unit_ns));
   return samples_ns;
 }
 
@@ -109,7 +109,7 @@ void read_cachefile_row(const Json& row, TrialRecord& trial) {
   trial.compile.compile_ms = number_or_zero(row, "compile_time");
   const std::string error = text_or_empty(row, "__error__");
   const Json& time = member(row, "time");
-  if (!error.empty() || time.IsString()) {
+  if (!error.empty() || time.is_string()) {
     trial.outcome = failure(error.empty() ? view(time) : error);
     return;
   }
@@ -123,15 +123,15 @@ void read_cachefile_row(const Json& row, TrialRecord& trial) {
 const Json* time_measurement(const Json& result) {
   const Json* measurements = find(result, "measurements");
   if (!measurements) return nullptr;
-  if (!measurements->IsArray()) throw Damage("'measurements' is not a list");
+  if (!measurements->is_array()) throw Damage("'measurements' is not a list");
   const Json* objectives = find(result, "objectives");
   const Json* objective = nullptr;
-  for (const Json& measurement : measurements->GetArray()) {
+  for (const Json& measurement : elements(*measurements)) {
     const std::string name = text_or_empty(measurement, "name");
     if (name == "time") return &measurement;
-    if (!objectives || !objectives->IsArray() || objectives->Empty() || objective) continue;
+    if (!objectives || !objectives->is_array() || objectives->empty() || objective) continue;
     const Json& first = (*objectives)[0];
-    if (!first.IsString() || view(first) != name) continue;
+    if (!first.is_string() || view(first) != name) continue;
     if (unit_ns_of(text_or_empty(measurement, "unit"))) objective = &measurement;
   }
   return objective;
@@ -155,7 +155,7 @@ void read_t4_result(const Json& result, const std::string& file_unit, TrialRecor
     return;
   }
   if (const Json* correctness = find(result, "correctness");
-      correctness && correctness->IsNumber() && correctness->GetDouble() == 0) {
+      correctness && correctness->is_number() && correctness->get<double>() == 0) {
     throw Damage("'invalidity' is correct, and 'correctness' is 0");
   }
   const double unit_ns =
@@ -207,7 +207,7 @@ void read_bat_result(const Json& result, TrialRecord& trial) {
     return;
   }
   if (const Json* correctness = find(result, "correctness");
-      correctness && correctness->IsNumber() && correctness->GetDouble() == 0) {
+      correctness && correctness->is_number() && correctness->get<double>() == 0) {
     trial.outcome.status = Status::correctness;
     return;
   }
@@ -230,14 +230,14 @@ std::string RowWords::identifier(std::string_view foreign) {
 }
 
 Value RowWords::value(std::string_view name, const Json& value) {
-  if (value.IsInt64() || value.IsUint64()) return integer<std::int64_t>(value, name);
-  if (value.IsBool()) return std::int64_t{value.GetBool()};
-  if (value.IsString()) {
+  if (value.is_number_integer()) return integer<std::int64_t>(value, name);
+  if (value.is_boolean()) return std::int64_t{value.get<bool>()};
+  if (value.is_string()) {
     if (const auto number = number_of<std::int64_t>(view(value))) return *number;
     return identifier(view(value));
   }
   throw Damage(
-      fmt::format("'{}' is {}, which is neither an integer nor a word", name, written(value)));
+      fmt::format("'{}' is {}, which is neither an integer nor a word", name, value.dump()));
 }
 
 std::vector<std::string> RowWords::changes() const {
@@ -256,8 +256,8 @@ void TunerRowReader::read_config(const Json& row, TrialRecord& trial) {
     for (const std::string& name : parameters) add(name, member(row, name));
   } else if (format == Format::ktt) {
     const Json& pairs = member(row, "Configuration");
-    if (!pairs.IsArray()) throw Damage("'Configuration' is not a list");
-    for (const Json& pair : pairs.GetArray()) {
+    if (!pairs.is_array()) throw Damage("'Configuration' is not a list");
+    for (const Json& pair : elements(pairs)) {
       add(text_or_empty(pair, "Name"), member(pair, "Value"));
     }
     if (const std::string kernel = text_or_empty(row, "KernelName"); !kernel.empty()) {
@@ -265,8 +265,8 @@ void TunerRowReader::read_config(const Json& row, TrialRecord& trial) {
     }
   } else {
     const Json& pairs = member(row, format == Format::bat ? "config" : "configuration");
-    if (!pairs.IsObject()) throw Damage("'configuration' is not an object");
-    for (const auto& [name, value] : pairs.GetObject()) add(view(name), value);
+    if (!pairs.is_object()) throw Damage("'configuration' is not an object");
+    for (const auto& [name, value] : members(pairs)) add(name, value);
   }
   if (!is_its_text(trial.config)) throw Damage("the configuration names a parameter twice");
 }

@@ -80,7 +80,11 @@ expect 2 'values.json: more than [0-9]+ bytes of JSON' "$assay" show --db values
 expect 2 'members.json: more than [0-9]+ bytes of JSON' "$assay" show --db members.json
 expect 2 'rows.json: more than [0-9]+ rows' "$assay" show --db rows.json
 { echo '{"x":[' && zeros 0, 8300000 && echo '0]}'; } >values.json
-expect 3 'out of memory' bash -c "ulimit -v 300000; '$assay' show --db values.json"
+expect 2 'values.json: more than [0-9]+ values' bash -c \
+  "ulimit -v 300000; '$assay' show --db values.json"
+{ echo '{"x":{' && zeros '"a":0,' 1000000 && echo '"a":0}}'; } >members.json
+expect 2 'members.json: neither a Kernel Tuner cachefile' bash -c \
+  "ulimit -v 300000; '$assay' show --db members.json"
 rm values.json members.json rows.json
 expect 2 'bomb.jsonl.gz: expected at most [0-9]+ bytes in a line' "$assay" show --db bomb.jsonl.gz
 ln -s /dev/zero zero.jsonl

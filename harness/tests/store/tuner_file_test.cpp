@@ -149,7 +149,7 @@ TEST(TunerFile, NamesTheRowThatIsDamaged) {
               HasSubstr("'times' is -1, which is no time"));
   // Finite in milliseconds, not in nanoseconds.
   EXPECT_THAT(mistake_in(row(R"({"a": 1, "time": 1e308})")),
-              HasSubstr("'time' is 1e308, which is no time"));
+              HasSubstr("'time' is 1e+308, which is no time"));
   EXPECT_THAT(mistake_in(row("7")), HasSubstr("'a' is missing"));
   EXPECT_THAT(mistake_in(results(R"({"configuration": {"a": 1}, "invalidity": "slow"})")),
               HasSubstr("result 0: 'invalidity' is 'slow', which T4 does not know"));
