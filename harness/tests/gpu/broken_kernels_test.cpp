@@ -89,7 +89,10 @@ TEST_P(BrokenKernels, EndAsTheyMustAndHarmNobody) {
     TrialRequest request = request_of(kernel, gpu.info());
     request.measure.protocol = expected.protocol;
     const Outcome outcome = gpu.run(request);
-    if (!expected.or_mismatch || outcome.kind != "mismatch") {
+    // Where two blocks write one element, the emulator names the race.
+    const bool names_race = test::is_emulated() && expected.status == Status::correctness &&
+                            expected.kind.empty() && outcome.kind == "race";
+    if (!names_race && (!expected.or_mismatch || outcome.kind != "mismatch")) {
       EXPECT_EQ(to_text(outcome.status), to_text(expected.status)) << outcome.message;
     }
     // Blocks that begin late on the emulator may find that all was done, and leave out theirs.
