@@ -6,7 +6,7 @@ usage: scripts/speedup_curve.py --over NAME --along NAME --line NAME [--only A=1
 
 --over    baselines whose names begin so; the fastest of them counts
 --along   the dimension or trait that changes along a line
---line    what has a line for each value: a dimension, a trait or a parameter of the kernels
+--line    what has a line for each value: dimensions, traits or parameters of the kernels, as N,K
 --only    only problems with these values
 
 Each point is the fastest configuration that was re-ranked, over the baseline, from the rounds that
@@ -40,7 +40,7 @@ STYLE = """<style>
     .one { stroke: #eceff3; }
   }
 </style>"""
-COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9"]
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#999999", "#7a5195"]
 
 
 def pairs(text):
@@ -73,9 +73,10 @@ def curves(rows, over, along, line, only):
                 continue
             which = None
         else:
-            which = (problem | pairs(config)).get(line)
-            if which is None:
+            known = problem | pairs(config)
+            if not all(name in known for name in line.split(",")):
                 continue
+            which = " x ".join(known[name] for name in line.split(","))
         best = times.setdefault(text, {})
         best[which] = min(ratio, best.get(which, ratio))
     found = {}
@@ -89,12 +90,20 @@ def curves(rows, over, along, line, only):
 
 
 def in_order(found):
-    return sorted(found, key=lambda one: (0, float(one)) if one.replace(".", "").isdigit()
-                  else (1, one))
+    def numbers(one):
+        parts = one.split(" x ")
+        is_number = all(part.replace(".", "").isdigit() for part in parts)
+        return (0, [float(part) for part in parts]) if is_number else (1, one)
+
+    return sorted(found, key=numbers)
+
+
+def label(line, one):
+    return one if "," in line else f"{line} {one}"
 
 
 def table(found, along, line):
-    print(f"| {along} | " + " | ".join(f"{line} {one}" for one in in_order(found)) + " |")
+    print(f"| {along} | " + " | ".join(label(line, one) for one in in_order(found)) + " |")
     print("|---" * (1 + len(found)) + "|")
     for x in sorted({x for points in found.values() for x in points}):
         cells = (f"{found[one][x]:.2f}" if x in found[one] else "" for one in in_order(found))
@@ -142,7 +151,7 @@ def svg(found, along, line, heading):
         out.append(f'<polyline class="line" stroke="{colour}" points="{path}"/>')
         out += [f'<circle cx="{across(x):.1f}" cy="{down(y):.1f}" r="3.5" fill="{colour}"/>'
                 for x, y in points]
-        names.append((down(points[-1][1]) + 4, f"{line} {one}", colour))
+        names.append((down(points[-1][1]) + 4, label(line, one), colour))
     lowest = -math.inf
     for y, name, colour in sorted(names):
         lowest = max(y, lowest + 16)
