@@ -163,6 +163,7 @@ class KernelReader {
 
   void read_names() {
     for (const Json& dim : list(source_.at("dims"), kMaxDims)) spec_.dims.push_back(claim(dim));
+    if (spec_.dims.empty()) fail("it has no size");
     for (const Json& trait : list(source_.at("traits"), kMaxDims)) {
       spec_.traits.emplace_back(claim(trait.at("name"), true), trait.at("default").get<Number>());
     }

@@ -163,6 +163,19 @@ TEST(Pack, RefusesWhatNoPackHas) {
   refuses(with("/kernels/0/contract/args/0/form", "texture"), "has the form texture");
 }
 
+// Rows are sorted by the first size of their problem, which a forged pack need not have.
+TEST(Pack, RefusesAnOpWithoutASize) {
+  nlohmann::json index = nlohmann::json::parse(index_text(example()));
+  nlohmann::json& contract = index["kernels"][0]["contract"];
+  contract["dims"] = nlohmann::json::array();
+  contract["let"][0]["value"] = "1";
+  for (int i = 0; i < 3; ++i) contract["args"][i]["shape"] = {"64"};
+  contract["args"][3]["value"] = "64";
+  for (nlohmann::json& row : index["tables"][0]["rows"]) row["problem"] = nlohmann::json::array();
+  EXPECT_THAT([&] { read(seal_pack(index.dump(), kExampleCode)); },
+              ThrowsMessage<UsageError>(HasSubstr("it has no size")));
+}
+
 // What cuBLASLt is to compute instead goes through a pack, too.
 TEST(Pack, KnowsTheProductOfAnOp) {
   const auto product = [](const char* file) {
