@@ -171,6 +171,15 @@ Interval median_interval(std::span<const double> values) {
   return {middle, kth_smallest(copy, k), kth_smallest(copy, n + 1 - k)};
 }
 
+Interval median_or_range(std::span<const double> values) {
+  Interval interval = median_interval(values);
+  if (values.size() < kFewestValues) {
+    const auto [low, high] = std::ranges::minmax_element(values);
+    interval = {interval.value, *low, *high};
+  }
+  return interval;
+}
+
 Interval paired_ratio(std::span<const double> numerator, std::span<const double> denominator) {
   const std::size_t n = numerator.size();
   if (n == 0 || n != denominator.size()) {

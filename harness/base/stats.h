@@ -23,6 +23,9 @@ double midmean(std::span<const double> values);
 /// fewer than 6 values no such interval exists and low/high are -inf/+inf.
 Interval median_interval(std::span<const double> values);
 
+/// The same; with fewer than 6 values low/high are their range. Precondition: not empty.
+Interval median_or_range(std::span<const double> values);
+
 /// Hodges-Lehmann estimate of the centre of paired log-ratios, with the Wilcoxon signed-rank 95 %
 /// interval, as ratios: exp(median of Walsh averages of ln(numerator/denominator)). Both spans hold
 /// one value per round. With fewer than 6 rounds low/high are 0/+inf. All three are NaN unless

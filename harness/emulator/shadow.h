@@ -87,8 +87,8 @@ std::string line_text(const Op& op);
 
 /// The actors of a cluster.
 std::size_t num_actors(const ClusterState& cluster);
-/// What is an actor of its own beside the lanes of a warp: its cp.async, its bulk stores, and the
-/// products of its warpgroup.
+/// A warp has actors beside its lanes: the cp.async and the bulk stores of the warp, and the wgmma
+/// of the warpgroup.
 enum Beside : std::uint32_t { kCopies = 1, kBulkStores = 2, kProducts = 3 };
 std::uint32_t actor_of(const Warp& warp, Beside beside);
 std::uint32_t signals_of(ClusterState& cluster, std::uint32_t mbarrier);
@@ -103,7 +103,7 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
 /// PTX asks for, so that a race may be missed, but none is made up.
 void note_global(Warp& warp, int lane, const std::byte* at, std::uint32_t bytes,
                  const std::byte* written = nullptr);
-/// What the warp did may be ordered before others from now on, or what others did before it.
+/// Notes a strong access, an atomic or a fence: the warp may have released or acquired by it.
 void note_strong(Warp& warp);
 
 /// A warp arrives at a sync point: what it did, or (relaxed) did ahead of its last fence, is

@@ -88,16 +88,6 @@ const RankEntry& find(const std::vector<RankEntry>& entries, const RankEntry& wa
   });
 }
 
-/// The median with its 95 % interval; of too few samples for one, with all that they span.
-Interval median_or_range(const std::vector<double>& samples_ns) {
-  Interval interval = median_interval(samples_ns);
-  if (std::isinf(interval.low)) {
-    const auto [low, high] = std::ranges::minmax_element(samples_ns);
-    interval = {interval.value, *low, *high};
-  }
-  return interval;
-}
-
 /// The entry whose duplicate gives the noise; null where none was timed in the same rounds.
 const RankEntry* first_of_noise(const RankRecord& rank) {
   const NoiseFloor& noise = *rank.noise;
@@ -154,7 +144,7 @@ class Claims {
   }
 
  private:
-  /// What failed has the rounds of the race in which it did, which may be fewer.
+  /// The time of an entry. An entry that failed may have fewer rounds than the others.
   static double median_of(const RankEntry& entry) {
     return entry.failure.empty() || entry.samples_ns.empty() ? entry.median_ns
                                                              : median(entry.samples_ns);

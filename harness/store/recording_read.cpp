@@ -266,7 +266,7 @@ class Continued {
   /// Only a whole line has the key `first`.
   explicit Continued(const char* first) : first_(first) {}
 
-  /// What a line of so many bytes says, with all that it leaves out.
+  /// The record of a line of `num_bytes`. Members that the line lacks are those of the line before.
   const Record& whole(const Json& line, const Defined& defined, std::size_t num_bytes) {
     const bool is_whole = num_bytes_ == 0 || find(line, first_);
     num_bytes_ = num_bytes + (is_whole ? 0 : num_bytes_);

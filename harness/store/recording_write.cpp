@@ -104,8 +104,8 @@ std::string dumped(const OrderedJson& line) {
 constexpr std::array kOfCode = {"kernel", "toolchain", "configuration", "compile"};
 
 // Builds the text. Before its first use a kernel, toolchain or protocol gets a line of its own.
-// From then on it is its number among the lines of its kind. A code, which is what a configuration
-// was compiled to, is the number of the trial that had it first, among those that name none.
+// Later lines refer to the kernel, toolchain or protocol by number, counted from 0 for each kind. A
+// code is a compiled configuration. Its number counts the trials that defined a code before.
 class Writer {
  public:
   explicit Writer(const Recording& recording) {

@@ -88,10 +88,4 @@ std::optional<StopReason> StopRule::decide(std::span<const double> samples_ns,
   return std::nullopt;
 }
 
-Interval median_or_range(std::span<const double> samples_ns) {
-  if (samples_ns.size() >= kLeastForInterval) return median_interval(samples_ns);
-  const auto [low, high] = std::minmax_element(samples_ns.begin(), samples_ns.end());
-  return {median(samples_ns), *low, *high};
-}
-
 }  // namespace assay

@@ -33,8 +33,4 @@ class StopRule {
   std::optional<double> best_ns_;
 };
 
-/// The median with its 95 % interval. Of too few samples for an interval, the median with their
-/// range. Precondition: not empty.
-Interval median_or_range(std::span<const double> samples_ns);
-
 }  // namespace assay

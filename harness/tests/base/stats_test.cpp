@@ -254,5 +254,12 @@ TEST(PairedRatio, RefusesUnpairedValues) {
   EXPECT_THROW(paired_ratio({}, {}), std::invalid_argument);
 }
 
+TEST(MedianOrRange, OfFewValuesIsTheirRange) {
+  const Interval interval = median_or_range(std::vector<double>{3, 1, 2});
+  EXPECT_EQ(interval.value, 2);
+  EXPECT_EQ(interval.low, 1);
+  EXPECT_EQ(interval.high, 3);
+}
+
 }  // namespace
 }  // namespace assay

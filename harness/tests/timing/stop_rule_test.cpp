@@ -91,12 +91,5 @@ TEST(StopRule, WithoutAPrecisionTheWholeTimeIsUsed) {
   EXPECT_EQ(rule.decide(steady, 0.11), StopReason::time_limit);
 }
 
-TEST(StopRule, FewSamplesHaveARange) {
-  const Interval interval = median_or_range(std::vector<double>{3, 1, 2});
-  EXPECT_EQ(interval.value, 2);
-  EXPECT_EQ(interval.low, 1);
-  EXPECT_EQ(interval.high, 3);
-}
-
 }  // namespace
 }  // namespace assay
