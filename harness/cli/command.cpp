@@ -175,6 +175,7 @@ Verb CommandLine::parse(int argc, char** argv) {
     (is_color ? color : words).push_back(word);
     if (word == "--color" && i + 1 < argc) color.emplace_back(argv[++i]);
   }
+  if (words.empty()) words.emplace_back("--help");
   // CLI11 alone would say of an unknown verb, or verb of a verb, that a subcommand is required.
   Command command = program();
   for (std::size_t i = 0; !command.commands().empty(); ++i) {

@@ -6,7 +6,7 @@ source "$(dirname "$0")/work_folder.sh"
 vector_add=$tree/kernels/vector_add.yaml
 
 # Usage.
-expect 2 'subcommand' "$assay"
+expect 0 'first steps: assay doctor' "$assay"
 expect 0 'sweep' "$assay" --help
 expect 0 'assay [0-9]+\.' "$assay" --version
 for verb in new list sweep best verify show inspect profile compare gate history report export cover bench doctor db completion; do expect 0 'example' "$assay" $verb --help; done
