@@ -251,9 +251,10 @@ void Inputs::write(const Input& input) const {
                  generator_key(keeps_work ? input.first_seed : input.seed, plan.name), recipe.first,
                  recipe.second, recipe.third, recipe.fourth, places);
   if (input.kind == DataKind::as_drawn) return;
+  // One key for all inputs would plant large values at the same places of weights and their scales.
   support_->vary(input.kind, plan.dtype, input.buffer.data, plan.elements(),
-                 plan.shape.empty() ? 1 : plan.shape.back(), input.seed, recipe.first,
-                 recipe.second);
+                 plan.shape.empty() ? 1 : plan.shape.back(),
+                 generator_key(input.seed, "varied " + plan.name), recipe.first, recipe.second);
 }
 
 /// On the device.

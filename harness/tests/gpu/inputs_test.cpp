@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -17,9 +18,10 @@ namespace {
 
 class InputsTest : public test::GpuTest {
  protected:
-  /// What a generator makes with this seed.
+  /// What a generator makes with this seed, and what that becomes as data of this kind.
   template <typename T = std::int32_t>
-  std::vector<T> made(const BufferPlan& plan, std::uint64_t seed) {
+  std::vector<T> made(const BufferPlan& plan, std::uint64_t seed,
+                      DataKind kind = DataKind::as_drawn) {
     const Driver driver = test::make_driver();
     const Context context(driver, 0);
     const DeviceInfo info = query_device(driver, context.device());
@@ -28,6 +30,7 @@ class InputsTest : public test::GpuTest {
                                  info.sm_count);
     Inputs inputs(driver, stream.get(), support);
     const auto input = inputs.get({}, plan, seed);
+    inputs.draw(*input, seed, kind);
     std::vector<T> values(static_cast<std::size_t>(plan.elements()));
     driver.check(driver.cuMemcpyDtoHAsync(values.data(), input->buffer.data,
                                           values.size() * sizeof(T), stream.get()),
@@ -131,6 +134,29 @@ TEST_F(InputsTest, NormalNumbersHaveTheirMeanAndDeviation) {
   }
   EXPECT_NEAR(sum / 100000, 3, 0.01);
   EXPECT_NEAR(squares / 100000, 0.25, 0.01);
+}
+
+// Weights, their scales and their shifts had their large values at the same places, in one row.
+// There the parts of a layer norm cancelled, and an honest kernel that folds the scales was
+// refused.
+TEST_F(InputsTest, LargeValuesLieElsewhereInEachInput) {
+  constexpr std::int64_t kRows = 64, kColumns = 1024;
+  const auto planted = [&](const char* name) {
+    const BufferPlan plan{name, DType::f64, {kRows, kColumns}, Role::in, "normal", {}};
+    std::set<std::size_t> places;
+    const std::vector<double> values = made<double>(plan, 1, DataKind::planted);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (std::abs(values[i]) == 32) places.insert(i);  // the root of a row's length
+    }
+    return places;
+  };
+  const std::set<std::size_t> first = planted("A"), second = planted("B");
+  EXPECT_GE(first.size(), std::size_t{kRows});
+  EXPECT_LE(first.size(), std::size_t{3 * kRows});
+  std::vector<std::size_t> common;
+  std::ranges::set_intersection(first, second, std::back_inserter(common));
+  EXPECT_LE(common.size(), 3u);
+  EXPECT_EQ(planted("A"), first);
 }
 
 TEST_F(InputsTest, SmallNumbersUseTheirRangeAndNoMore) {
