@@ -53,6 +53,11 @@ const Operand* OperationCall::find(const std::string& name) const {
   return found == operands.end() ? nullptr : &found->second;
 }
 
+CUdeviceptr OperationCall::parts_of(const std::string& name) const {
+  const auto found = parts.find(name);
+  return found == parts.end() ? 0 : found->second;
+}
+
 CUdeviceptr OperationCall::terms_of(const std::string& name) const {
   const auto found = terms.find(name);
   return found == terms.end() ? 0 : found->second;
@@ -150,9 +155,15 @@ std::array<Operand, 2> OperationEngine::place(const Operand& a, const Operand& b
   return placed;
 }
 
-std::array<Operand, 2> OperationEngine::squares(const Operand& a, const Operand& b, DType dtype) {
+std::array<Operand, 2> OperationEngine::squares(const Operand& a, const Operand& b, DType dtype,
+                                                CUdeviceptr parts) {
   const std::array<Operand, 2> made = place(a, b, dtype, squares_);
-  support_->square(a.dtype, a.data, a.elements(), dtype, made[0].data);
+  if (parts != 0) {
+    support_->pointwise(Pointwise::copy, dense({parts, DType::f32, a.shape}), {}, dtype,
+                        made[0].data, rows_of(a));
+  } else {
+    support_->square(a.dtype, a.data, a.elements(), dtype, made[0].data);
+  }
   support_->square(b.dtype, b.data, b.elements(), dtype, made[1].data);
   return made;
 }

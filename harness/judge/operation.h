@@ -54,7 +54,11 @@ struct OperationCall {
   /// The squared sizes of the terms of operands that are sums, or that came from sums, in f32; and,
   /// of outputs, where those that makes_terms() promises are to be written.
   std::map<std::string, CUdeviceptr> terms = {};
+  /// The same of the parts of operands that are no sums of many terms: see makes_parts().
+  std::map<std::string, CUdeviceptr> parts = {};
 
+  /// 0 for an operand that has no parts, or an output's that are not wanted.
+  CUdeviceptr parts_of(const std::string& name) const;
   /// 0 for an operand whose terms are not known, or an output's that are not wanted.
   CUdeviceptr terms_of(const std::string& name) const;
   /// The terms of an operand that was placed so.
@@ -85,9 +89,10 @@ class OperationEngine {
   /// See ReadElements.
   std::vector<double> read(const Operand& operand, std::int64_t first, std::int64_t step,
                            std::int64_t count);
-  /// Enqueues the squares of the elements of two operands, as `dtype`. They are overwritten by the
-  /// next call.
-  std::array<Operand, 2> squares(const Operand& a, const Operand& b, DType dtype);
+  /// Enqueues the squares of the elements of two operands, as `dtype`; of `a` those of its parts,
+  /// unless they are 0. They are overwritten by the next call.
+  std::array<Operand, 2> squares(const Operand& a, const Operand& b, DType dtype,
+                                 CUdeviceptr parts = 0);
   /// Room for the elements of two operands in f32. The next call takes it.
   std::array<Operand, 2> floats(const Operand& a, const Operand& b);
   /// Gives back the memory of squares() and floats().
@@ -137,6 +142,10 @@ class Operation {
   /// the terms of a sum, the root of the sum of their squares, is what its rounding errors go with,
   /// however much of them cancels. An operation that adds nothing passes on what it was given.
   virtual bool makes_terms(const OperationCall&) const { return false; }
+  /// Whether `compute` also makes the squared sizes of the parts of its first output, of which each
+  /// element is a sum. A kernel may multiply the parts by a factor apart from each other, and round
+  /// each product, so they are the terms of a product of such an output, even where they cancel.
+  virtual bool makes_parts(const OperationCall&) const { return false; }
   /// Enqueues the computation in fp32 or better of every element of every output.
   virtual void compute(const OperationCall& call, OperationEngine& engine) const = 0;
   /// Computes element `index` of output number `output` in fp64 from the inputs. Nothing: the

@@ -86,6 +86,7 @@ OperationCall reference_call(const Plan& plan, std::size_t index, const InputMap
     if (const ReferenceOutput* earlier = made.find(name)) {
       call.operands[role] = earlier->operand;
       call.terms[role] = earlier->terms();
+      call.parts[role] = earlier->parts_memory.get();
     } else if (const auto input = inputs.find(name); input != inputs.end()) {
       const Input& found = *input->second;
       call.operands[role] = {found.buffer.data, found.plan.dtype, found.plan.shape};
@@ -140,7 +141,9 @@ void References::veil(Reference& reference, std::uint64_t key) const {
     const std::uint64_t used = key != 0 ? key : reference.veil;
     support_->veil(output.operand.data, output.bytes(), used);
     // A kernel that found the sizes of the terms could widen its own bounds.
-    if (output.terms() != 0) support_->veil(output.terms(), output.terms_bytes(), used);
+    for (const CUdeviceptr sizes : {output.terms(), output.parts_memory.get()}) {
+      if (sizes != 0) support_->veil(sizes, output.terms_bytes(), used);
+    }
   }
   reference.veil = key;
 }
@@ -198,6 +201,12 @@ void References::add_step(const Plan& plan, std::size_t index, const InputMap& i
       call.terms[role] = output.terms_memory.get();
     } else {
       output.terms_memory = {};
+    }
+    if (i == 0 && operation.makes_parts(call)) {
+      if (!output.parts_memory) output.parts_memory = allocate(*driver_, output.terms_bytes());
+      call.parts[role] = output.parts_memory.get();
+    } else {
+      output.parts_memory = {};
     }
     call.operands[role] = output.operand;
   }
@@ -290,6 +299,7 @@ void References::add_kernel(const Plan& plan, const ReferenceKernelPlan& kernel,
         if (buffer == nullptr || !is_output(buffer->role)) continue;
         ReferenceOutput& output = reference.outputs.at(buffer->name);
         output.terms_memory = {};  // a step before may have made them
+        output.parts_memory = {};
         describe(buffer->name, output);
         reference.made.insert(buffer->name);
       }

@@ -24,7 +24,8 @@ struct ReferenceOutput {
   DeviceMemory terms_memory;  // the squared sizes of its elements' terms, in f32
   double terms_rms = 0;       // the root of their mean; 0: not known
   std::uint64_t terms_hash = 0;
-  std::int64_t checked = 0;  // so many elements from the start were made; 0: all
+  DeviceMemory parts_memory;  // see Operation::makes_parts
+  std::int64_t checked = 0;   // so many elements from the start were made; 0: all
 
   std::size_t bytes() const {
     return static_cast<std::size_t>(operand.elements() * size_bytes(operand.dtype));

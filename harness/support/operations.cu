@@ -173,7 +173,11 @@ extern "C" __global__ void assay_rowwise(int function, Strided x, Strided weight
       const double value = load(x, row, i, 0);
       const double made = function == kSoftmax ? exp(value - largest) / other
                                                : (value - mean) / sqrt(other / columns + epsilon);
-      store(dtype, out, row * columns + i, made * load(weight, 0, i, 1) + load(bias, 0, i, 0));
+      const double scaled = made * load(weight, 0, i, 1), shift = load(bias, 0, i, 0);
+      store(dtype, out, row * columns + i, scaled + shift);
+      // Of the two parts, or of their sum where that is larger.
+      const double parts = scaled * scaled + shift * shift + fmax(0.0, 2 * scaled * shift);
+      if (terms) terms[row * columns + i] = (float)parts;
     }
   }
 }

@@ -183,7 +183,8 @@ class SupportKernels {
                   CUdeviceptr scales, const ScalePlaces& places, CUdeviceptr out) const;
   /// out[i] = data[i]^2, in bf16 or f32.
   void square(DType from, CUdeviceptr data, std::int64_t elements, DType to, CUdeviceptr out) const;
-  /// A row of `out` from each row of `x`. Weight and bias are of the columns.
+  /// A row of `out` from each row of `x`. Weight and bias are of the columns. Of a norm, `terms`
+  /// gets those of an element's two parts.
   void rowwise(Rowwise function, const Strided& x, const Strided& weight, const Strided& bias,
                double epsilon, DType dtype, CUdeviceptr out, const Rows& size,
                const Strided& x_terms = {}, CUdeviceptr terms = 0) const;

@@ -34,7 +34,7 @@ class Gemm : public Operation {
     const CUdeviceptr terms = call.terms_of("out");
     if (terms == 0) return;
     // bf16 has the range of f32, and two digits are enough.
-    const auto [squared_a, squared_b] = engine.squares(a, b, DType::bf16);
+    const auto [squared_a, squared_b] = engine.squares(a, b, DType::bf16, call.parts_of("a"));
     enqueue(gemm, squared_a, squared_b, {terms, DType::f32, out.shape}, engine);
   }
 

@@ -27,12 +27,19 @@ class Normalise : public Operation {
     return {{x.shape, arithmetic += sum_of_terms((x.shape.back() + 3) / 4)}};
   }
 
+  /// A kernel may fold the weights into those of a product, and make the product of the biases
+  /// ahead.
+  bool makes_parts(const OperationCall& call) const override {
+    return call.find("bias") != nullptr;
+  }
+
   void compute(const OperationCall& call, OperationEngine& engine) const override {
     const Operand& x = call.operand("x");
     const Operand& out = call.operand("out");
     engine.support().rowwise(centred_ ? Rowwise::layer_norm : Rowwise::rms_norm, dense(x),
                              per_column(call.find("weight")), per_column(call.find("bias")),
-                             call.number("epsilon"), out.dtype, out.data, rows_of(x));
+                             call.number("epsilon"), out.dtype, out.data, rows_of(x), {},
+                             call.parts_of("out"));
   }
 
   std::optional<ExactElement> exact(const OperationCall& call, std::size_t, std::int64_t index,

@@ -2,10 +2,14 @@
 // that is likely for it; and references of a user's own that cannot be trusted.
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
+#include "base/file.h"
+#include "cuda/device_query.h"
 #include "gpu_fixture.h"
+#include "judge/reference.h"
 #include "temp_folder.h"
 
 namespace assay {
@@ -345,6 +349,65 @@ TEST_F(ReferenceTest, AResultBetweenReferenceKernelsIsRounded) {
   const Outcome outcome = run(word, false);
   EXPECT_EQ(outcome.status, Status::correct) << outcome.kind << ": " << outcome.message;
   EXPECT_EQ(run(word, true).status, Status::correctness);
+}
+
+// A kernel that folds a norm's weights into those of a product rounds x * gamma * W, and adds beta
+// * W. Where gamma * x and beta cancel it was held to their sum, and a right output of 512 x 4096
+// elements, whose inputs had a few large values, had one out of bounds.
+TEST_F(ReferenceTest, TheTermsOfAProductOfANormAreItsParts) {
+  constexpr std::int64_t kM = 5, kN = 3, kK = 8;
+  folder_.write("norm.cu", "");
+  const KernelSpec kernel = load_kernel(folder_.write(
+      "norm.yaml",
+      "kernel: norm\nop: norm\narch: [80]\ndims: [M, N, K]\nargs:\n"
+      "  - {name: X, dtype: f32, shape: [M, K], role: in, fill: normal}\n"
+      "  - {name: W, dtype: bf16, shape: [N, K], role: in, fill: normal}\n"
+      "  - {name: gamma, dtype: f32, shape: [K], role: in, fill: normal}\n"
+      "  - {name: beta, dtype: f32, shape: [K], role: in, fill: normal}\n"
+      "  - {name: Y, dtype: bf16, shape: [M, N], role: out}\n"
+      "launches: [{grid: [1], block: [32]}]\nwork: {flops: 0, bytes: 0}\nreference:\n"
+      "  - layer_norm: {x: X, weight: gamma, bias: beta, out: P, round: bf16}\n"
+      "  - gemm: {a: P, b: W, transpose_b: true, out: Y}\nsmoke: {M: 5, N: 3, K: 8}\n"));
+  const Driver driver = test::make_driver();
+  const Context context(driver, 0);
+  const DeviceInfo info = query_device(driver, context.device());
+  const Stream stream = make_stream(driver);
+  const SupportKernels support(driver, stream.get(), read_file(support_cubin(info)), info.sm_count);
+  Inputs made(driver, stream.get(), support);
+  OperationEngine engine(driver, stream.get(), support);
+  References references(driver, stream.get(), support, engine);
+  const Plan plan = make_plan(kernel, kernel.smoke, {}, info);
+  InputMap inputs;
+  std::map<std::string, std::vector<double>> values;
+  for (const char* name : {"X", "W", "gamma", "beta"}) {
+    const BufferPlan& buffer = *plan.find_buffer(name);
+    inputs[name] = made.get(plan, buffer, 1);
+    values[name] = engine.read({inputs[name]->buffer.data, buffer.dtype, buffer.shape}, 0, 1,
+                               buffer.elements());
+  }
+  const auto reference = references.get(plan, inputs);
+  const ReferenceOutput& output = reference->outputs.at("Y");
+  const std::vector<double> terms =
+      engine.read({output.terms(), DType::f32, {kM, kN}}, 0, 1, kM * kN);
+  for (std::int64_t m = 0; m < kM; ++m) {
+    const auto at = [&](const char* name, std::int64_t i) {
+      return values[name][static_cast<std::size_t>(i)];
+    };
+    double mean = 0, variance = 0;
+    for (std::int64_t k = 0; k < kK; ++k) mean += at("X", m * kK + k) / kK;
+    for (std::int64_t k = 0; k < kK; ++k) variance += std::pow(at("X", m * kK + k) - mean, 2) / kK;
+    for (std::int64_t n = 0; n < kN; ++n) {
+      double squares = 0;
+      for (std::int64_t k = 0; k < kK; ++k) {
+        const double x = (at("X", m * kK + k) - mean) / std::sqrt(variance + 1e-5);
+        const double a = x * at("gamma", k), b = at("beta", k);
+        const double parts = std::max(a * a + b * b, (a + b) * (a + b));
+        squares += parts * std::pow(at("W", n * kK + k), 2);
+      }
+      const double found = terms[static_cast<std::size_t>(m * kN + n)];
+      EXPECT_NEAR(found / squares, 1, 0.02) << m << ", " << n;  // they are multiplied as bf16
+    }
+  }
 }
 
 }  // namespace

@@ -299,6 +299,19 @@ TEST(Operations, PassOnTheSizesOfTermsTheyWereGiven) {
   EXPECT_FALSE(makes("softmax"));
 }
 
+// With nothing added to it, what is scaled is one term.
+TEST(Operations, ANormHasPartsWhereItAddsABias) {
+  OperationCall call;
+  for (const char* name : {"layer_norm", "rms_norm"}) {
+    EXPECT_FALSE(operation_of(row(name).id).makes_parts(call)) << name;
+  }
+  call.operands["bias"] = {};
+  for (const char* name : {"layer_norm", "rms_norm"}) {
+    EXPECT_TRUE(operation_of(row(name).id).makes_parts(call)) << name;
+    EXPECT_FALSE(operation_of(row(name).id).makes_terms(call)) << name;
+  }
+}
+
 TEST(SpotCheck, NamesTheElementThatIsWrong) {
   for (const std::size_t wrong : {0, 3}) {  // the first and the last are always in the sample
     HostTensors tensors;
