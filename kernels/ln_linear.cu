@@ -3,7 +3,8 @@
 
 #include "common/gemm_wgmma.cuh"
 #include "common/wgmma/rms_norm.cuh"
-#include "common/wgmma/row_statistics.cuh"
+#include "common/wgmma/row_launch.cuh"
+#include "common/wgmma/zero_sum.cuh"
 
 using bf16 = Bf16;
 using f16 = F16;
@@ -16,36 +17,31 @@ constexpr float kEpsilon = 1e-5f;
 struct Activation {
   static __device__ __forceinline__ float of(float x) { return GELU ? ExactGelu::of(x) : x; }
 };
-using Transform = Normalised<Activation>;
+using Transform = Scaled<Activation>;
 
 /// Ahead of everything, once: as ln_linear_gelu_fold.
 extern "C" __global__ void __launch_bounds__(128)
     ln_linear_fold(const Element* w, const Element* gamma, const Element* beta, const Element* bias,
-                   Element* folded, ColumnSums* columns, int k) {
-  fold_row(w, gamma, beta, bias, folded, columns, k);
+                   Element* folded, float* biases, int k) {
+  fold_row_to_zero(w, gamma, beta, bias, folded, biases, k);
   if (blockIdx.x > 0) return;
   constexpr int kRoom = 1024;  // as the contract says
-  for (int i = threadIdx.x; i < kRoom; i += 128) columns[gridDim.x + i] = {};
+  for (int i = threadIdx.x; i < kRoom; i += 128) biases[gridDim.x + i] = 0;
 }
 
-/// A warp a row, and then the next that no warp has.
+/// As ln_linear_gelu_statistics.
 extern "C" __global__ void __launch_bounds__(1024)
-    ln_linear_statistics(const Element* x, RowScale* rows, int m, int k) {
+    ln_linear_statistics(const Element* x, float* scales, int m, int k) {
   grid_release();
-  const int warps = static_cast<int>(gridDim.x * blockDim.x / 32);
-#pragma unroll 1
-  for (int row = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32); row < m;
-       row += warps) {
-    const RowScale found = statistics_of_row(x + static_cast<long long>(row) * k, k, kEpsilon);
-    if (threadIdx.x % 32 == 0) rows[row] = found;
-  }
+  normalise_rows(x, m, k, kEpsilon,
+                 [=](int row, const RowScale& found) { scales[row] = found.scale; });
 }
 
 extern "C" __global__ void __launch_bounds__(G::kThreads, 1)
-    ln_linear(const ColumnSums* columns, const RowScale* rows, Element* y,
+    ln_linear(const float* biases, const float* scales, Element* y,
               const __grid_constant__ TensorMap x_map, const __grid_constant__ TensorMap w_map,
               const __grid_constant__ TensorMap y_map, int m, int n, int k) {
   gemm_block<G, DenseTiles<G>>(
       {m, n, k}, Boxes<G, Side::m>{&x_map}, Boxes<G, Side::n>{&w_map},
-      Output<Element, Transform>{y, n, &y_map, nullptr, {columns, rows, m}});
+      Output<Element, Transform>{y, n, &y_map, nullptr, {biases, scales, m}});
 }

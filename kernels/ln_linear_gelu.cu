@@ -1,16 +1,17 @@
-// Y[M,N] = gelu(layer_norm(X) W^T + b): a small launch finds the mean and the deviation of each row
-// of X while a product multiplies X as it is. bf16 in and out, fp32 sums, by wgmma (sm_90a). K is a
+// Y[M,N] = gelu(layer_norm(X) W^T + b): a small launch finds the deviation of each row of X while
+// a product multiplies X as it is. bf16 in and out, fp32 sums, by wgmma (sm_90a). K is a
 // multiple of 8.
 
 #include "common/gemm_wgmma.cuh"
-#include "common/wgmma/row_statistics.cuh"
+#include "common/wgmma/row_launch.cuh"
+#include "common/wgmma/zero_sum.cuh"
 
 constexpr float kEpsilon = 1e-5f;
 
 using G = Geometry<GemmTunables<Bf16>>;
 using Tiles = DenseTiles<G>;
 
-/// Gelu of 2 h. That rows' scales and columns' sums are halved ahead saves a multiplication for
+/// Gelu of 2 h. That rows' scales and columns' biases are halved ahead saves a multiplication for
 /// each output: 1.5 % of the time with 16384 rows, where K is 1024.
 struct GeluOfHalf {
   static __device__ __forceinline__ float of(float h) {
@@ -21,47 +22,41 @@ struct GeluOfHalf {
     return fmaf(h, tanh, h);
   }
 };
-using Transform = Normalised<GeluOfHalf>;
+using Transform = Scaled<GeluOfHalf>;
 
-/// Ahead of everything, once: the weights that are multiplied, and two sums of each of their rows.
-/// The room for whole tiles behind these is read, too, and is zero.
+/// Ahead of everything, once: the weights that are multiplied, and a bias of each column.
+/// The room for whole tiles behind the biases is read, too, and is zero.
 extern "C" __global__ void __launch_bounds__(128)
     ln_linear_gelu_fold(const Bf16* w, const Bf16* gamma, const Bf16* beta, const Bf16* bias,
-                        Bf16* folded, ColumnSums* columns, int k) {
-  fold_row(w, gamma, beta, bias, folded, columns, k);
-  if (threadIdx.x == 0) columns[blockIdx.x].d *= 0.5f;  // which this thread has stored
+                        Bf16* folded, float* biases, int k) {
+  fold_row_to_zero(w, gamma, beta, bias, folded, biases, k);
+  if (threadIdx.x == 0) biases[blockIdx.x] *= 0.5f;  // which this thread has stored
   if (blockIdx.x > 0) return;
   constexpr int kRoom = 1024;  // as the contract says
-  for (int i = threadIdx.x; i < kRoom; i += 128) columns[gridDim.x + i] = {};
+  for (int i = threadIdx.x; i < kRoom; i += 128) biases[gridDim.x + i] = 0;
 }
 
-/// A warp a row, and then the next that no warp has. Where this launch runs, blocks of the product
-/// begin late.
+/// Where this launch runs, blocks of the product begin late.
 extern "C" __global__ void __launch_bounds__(1024)
-    ln_linear_gelu_statistics(const Bf16* x, RowScale* rows, int m, int k) {
+    ln_linear_gelu_statistics(const Bf16* x, float* scales, int m, int k) {
   grid_release();
-  const int warps = static_cast<int>(gridDim.x * blockDim.x / 32);
-#pragma unroll 1
-  for (int row = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32); row < m;
-       row += warps) {
-    const RowScale found = statistics_of_row(x + static_cast<long long>(row) * k, k, kEpsilon);
-    if (threadIdx.x % 32 == 0) rows[row] = {0.5f * found.scale, 0.5f * found.shift};
-  }
+  normalise_rows(x, m, k, kEpsilon,
+                 [=](int row, const RowScale& found) { scales[row] = 0.5f * found.scale; });
 }
 
 extern "C" __global__ void __launch_bounds__(G::kThreads, 1)
-    ln_linear_gelu(const ColumnSums* columns, const RowScale* rows, Bf16* y, float* partial,
+    ln_linear_gelu(const float* biases, const float* scales, Bf16* y, float* partial,
                    const __grid_constant__ TensorMap x_map, const __grid_constant__ TensorMap w_map,
                    const __grid_constant__ TensorMap y_map, int m, int n, int k, int) {
   gemm_block<G, Tiles>({m, n, k}, Boxes<G, Side::m>{&x_map}, Boxes<G, Side::n>{&w_map},
-                       Output<Bf16, Transform>{y, n, &y_map, partial, {columns, rows, m}});
+                       Output<Bf16, Transform>{y, n, &y_map, partial, {biases, scales, m}});
 }
 
 /// Last launch, when the sums over K were made in parts.
 extern "C" __global__ void __launch_bounds__(128)
-    ln_linear_gelu_reduce(const ColumnSums* columns, const RowScale* rows, Bf16* y, float* partial,
+    ln_linear_gelu_reduce(const float* biases, const float* scales, Bf16* y, float* partial,
                           const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,
                           const __grid_constant__ TensorMap, int m, int n, int k, int workers) {
-  reduce_block<G>({m, n, k}, Output<Bf16, Transform>{y, n, nullptr, partial, {columns, rows, m}},
+  reduce_block<G>({m, n, k}, Output<Bf16, Transform>{y, n, nullptr, partial, {biases, scales, m}},
                   workers);
 }

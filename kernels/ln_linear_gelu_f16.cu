@@ -1,7 +1,8 @@
 // ln_linear_gelu.cu with fp16 for bf16.
 
 #include "common/gemm_wgmma.cuh"
-#include "common/wgmma/row_statistics.cuh"
+#include "common/wgmma/row_launch.cuh"
+#include "common/wgmma/zero_sum.cuh"
 
 #define Bf16 F16
 #include "ln_linear_gelu.cu"
