@@ -33,8 +33,8 @@ extern "C" __global__ void __launch_bounds__(128)
 extern "C" __global__ void __launch_bounds__(1024)
     ln_linear_statistics(const Element* x, float* scales, int m, int k) {
   grid_release();
-  normalise_rows(x, m, k, kEpsilon,
-                 [=](int row, const RowScale& found) { scales[row] = found.scale; });
+  normalise_rows<Moments>(x, m, k, kEpsilon,
+                          [=](int row, const RowScale& found) { scales[row] = found.scale; });
 }
 
 extern "C" __global__ void __launch_bounds__(G::kThreads, 1)

@@ -40,8 +40,8 @@ extern "C" __global__ void __launch_bounds__(128)
 extern "C" __global__ void __launch_bounds__(1024)
     ln_linear_gelu_statistics(const Bf16* x, float* scales, int m, int k) {
   grid_release();
-  normalise_rows(x, m, k, kEpsilon,
-                 [=](int row, const RowScale& found) { scales[row] = 0.5f * found.scale; });
+  normalise_rows<Moments>(
+      x, m, k, kEpsilon, [=](int row, const RowScale& found) { scales[row] = 0.5f * found.scale; });
 }
 
 extern "C" __global__ void __launch_bounds__(G::kThreads, 1)

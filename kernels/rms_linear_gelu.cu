@@ -4,6 +4,7 @@
 
 #include "common/gemm_wgmma.cuh"
 #include "common/wgmma/rms_norm.cuh"
+#include "common/wgmma/row_launch.cuh"
 
 using bf16 = Bf16;
 using f16 = F16;
@@ -21,18 +22,11 @@ extern "C" __global__ void __launch_bounds__(128)
   scale_row(w, gamma, scaled, k);
 }
 
-/// A warp a row, and then the next that no warp has. Where this launch runs, blocks of the product
-/// begin late.
+/// Where this launch runs, blocks of the product begin late.
 extern "C" __global__ void __launch_bounds__(1024)
     rms_linear_gelu_rows(const Element* x, float* scales, int m, int k) {
   grid_release();
-  const int warps = static_cast<int>(gridDim.x * blockDim.x / 32);
-#pragma unroll 1
-  for (int row = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32); row < m;
-       row += warps) {
-    const float found = rms_scale_of_row(x + static_cast<long long>(row) * k, k, kEpsilon);
-    if (threadIdx.x % 32 == 0) scales[row] = found;
-  }
+  normalise_rows<Squares>(x, m, k, kEpsilon, [=](int row, float found) { scales[row] = found; });
 }
 
 extern "C" __global__ void __launch_bounds__(G::kThreads, 1)

@@ -1,9 +1,10 @@
 #pragma once
 
-// The launch ahead of a product that finds what normalises the rows of A (row_statistics.cuh).
-// Where it runs, blocks of the product begin when it has ended, so it has to be short. A warp loads
-// two rows at a time, and divides by approximation where the sums of lanes come together. With one
-// row at a time and exact divisions, a product of 4096 rows and 1024 columns took 2.5 us longer.
+// The launch ahead of a product that finds what normalises the rows of A (row_statistics.cuh,
+// rms_norm.cuh). Where it runs, blocks of the product begin when it has ended, so it has to be
+// short. A warp loads two rows at a time, and divides by approximation where the sums of lanes come
+// together. With one row at a time and exact divisions, a product of 4096 rows and 1024 columns
+// took 2.5 us longer.
 
 #include "common/wgmma/row_statistics.cuh"
 
@@ -32,19 +33,51 @@ struct Spread {
   }
 };
 
-/// What normalises kRows rows of `k` elements, by a warp that has them to itself. Each row begins
-/// `step` elements after the one before.
-template <int kRows, typename Element>
-__device__ __forceinline__ void statistics_of_rows(RowScale (&found)[kRows], const Element* row,
-                                                   long long step, int k, float epsilon) {
+/// Sums of squares, for RMS norm.
+struct Squares {
+  float sum = 0;
+
+  Squares() = default;
+  __device__ __forceinline__ explicit Squares(float) {}
+  template <typename Element>
+  __device__ __forceinline__ void add(const Chunk& chunk) {
+#pragma unroll
+    for (int word = 0; word < 4; ++word) {
+      float pair[2];
+      unpack(Element{}, chunk.word[word], pair);
+      sum = fmaf(pair[0], pair[0], fmaf(pair[1], pair[1], sum));
+    }
+  }
+};
+
+/// What normalises a row of `k` elements, out of its lanes' sums. This lane has `count` elements.
+__device__ __forceinline__ RowScale of_row(const Moments& moments, int count, int k,
+                                           float epsilon) {
+  Spread spread(moments, static_cast<float>(count));
+#pragma unroll
+  for (int distance = 1; distance < 32; distance *= 2) spread.add_lane(distance);
+  const float scale = rsqrtf(fmaxf(spread.squares, 0.0f) / static_cast<float>(k) + epsilon);
+  return {scale, -spread.mean * scale};
+}
+__device__ __forceinline__ float of_row(const Squares& squares, int, int k, float epsilon) {
+  float sum = squares.sum;
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(~0u, sum, distance);
+  return rsqrtf(sum / static_cast<float>(k) + epsilon);
+}
+
+/// Adds up kRows rows of `k` elements, by a warp that has them to itself. Each row begins `step`
+/// elements after the one before. Returns how many elements of a row this lane has.
+template <int kRows, typename Sums, typename Element>
+__device__ __forceinline__ int add_rows(Sums (&sums)[kRows], const Element* row, long long step,
+                                        int k) {
   constexpr int kAtOnce = 4;  // chunks of each row
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  Moments moments[kRows];
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
     float first[2] = {};
     if (lane * 8 < k) load_pair(row + i * step + lane * 8, first);
-    moments[i] = {first[0]};
+    sums[i] = Sums{first[0]};
   }
   const auto add = [&]<int kChunks>(int at) {
     Chunk chunks[kRows][kChunks];
@@ -58,7 +91,7 @@ __device__ __forceinline__ void statistics_of_rows(RowScale (&found)[kRows], con
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
 #pragma unroll
-      for (int j = 0; j < kChunks; ++j) moments[i].template add<Element>(chunks[i][j]);
+      for (int j = 0; j < kChunks; ++j) sums[i].template add<Element>(chunks[i][j]);
     }
   };
   int count = 0;
@@ -70,28 +103,24 @@ __device__ __forceinline__ void statistics_of_rows(RowScale (&found)[kRows], con
   count /= 32;
 #pragma unroll 1
   for (; at < k; at += 256, count += 8) add.template operator()<1>(at);
-#pragma unroll
-  for (int i = 0; i < kRows; ++i) {
-    Spread spread(moments[i], static_cast<float>(count));
-#pragma unroll
-    for (int distance = 1; distance < 32; distance *= 2) spread.add_lane(distance);
-    const float scale = rsqrtf(fmaxf(spread.squares, 0.0f) / static_cast<float>(k) + epsilon);
-    found[i] = {scale, -spread.mean * scale};
-  }
+  return count;
 }
 
-/// All that a launch does. One lane calls `store(row, found)` for each of the `m` rows.
-template <typename Element, typename Store>
+/// All that a launch does. One lane calls `store(row, found)` for each of the `m` rows. Sums are
+/// Moments or Squares.
+template <typename Sums, typename Element, typename Store>
 __device__ __forceinline__ void normalise_rows(const Element* x, int m, int k, float epsilon,
                                                const Store& store) {
   const int warps = static_cast<int>(gridDim.x * blockDim.x / 32);
   const auto find = [&]<int kRows>(int row) {
-    RowScale found[kRows];
-    statistics_of_rows(found, x + static_cast<long long>(row) * k,
-                       static_cast<long long>(warps) * k, k, epsilon);
-    if (threadIdx.x % 32 > 0) return;
+    Sums sums[kRows];
+    const int count =
+        add_rows(sums, x + static_cast<long long>(row) * k, static_cast<long long>(warps) * k, k);
 #pragma unroll
-    for (int i = 0; i < kRows; ++i) store(row + i * warps, found[i]);
+    for (int i = 0; i < kRows; ++i) {
+      const auto found = of_row(sums[i], count, k, epsilon);
+      if (threadIdx.x % 32 == 0) store(row + i * warps, found);
+    }
   };
   int row = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
 #pragma unroll 1
