@@ -130,7 +130,16 @@ OpenPack::~OpenPack() {
 }
 
 const Driver& OpenPack::driver() {
-  std::call_once(driver_loaded_, [this] { driver_.emplace(); });
+  // What is thrown through the frames of std::call_once ends a program whose unwinder is another
+  // than this library's own.
+  std::call_once(driver_loaded_, [this] {
+    try {
+      driver_.emplace();
+    } catch (...) {
+      no_driver_ = std::current_exception();
+    }
+  });
+  if (no_driver_) std::rethrow_exception(no_driver_);
   return *driver_;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -74,6 +75,7 @@ class OpenPack {
   ProblemLog log_;
   std::once_flag driver_loaded_;
   std::optional<Driver> driver_;
+  std::exception_ptr no_driver_;  // why there is none
   std::once_flag cublas_looked_for_;
   bool has_cublas_ = false;
   std::shared_mutex plans_mutex_;

@@ -130,6 +130,22 @@ plan.launch(a, b, c)
 print("python", assay.version())
 PYTHON
 expect 0 '^python 0\.1' python3 use.py
+# What was thrown within std::call_once aborted a program without a driver: the library brings its
+# own unwinder, and the frames of pthread_once are of another.
+mkdir no_driver
+echo 'no library' >no_driver/libcuda.so.1
+cat >no_driver.py <<'PYTHON'
+import assay
+
+for _ in range(2):
+    try:
+        assay.Pack("x.pack").plan("add_f32", N=1000)
+        assert False
+    except assay.CallError as error:
+        assert error.status == "ASSAY_NO_DRIVER", error
+print("no driver")
+PYTHON
+expect 0 '^no driver' env LD_LIBRARY_PATH="$PWD/no_driver" python3 no_driver.py
 
 # A wheel with the library, the headers and the program, in an environment that has nothing else.
 unset ASSAY_LIBRARY PYTHONPATH
