@@ -173,8 +173,14 @@ Json cover_json(const CoveredTable& covered) {
 
 /// What the rows of a pack cost for the problems of a table, perhaps on another GPU than theirs.
 struct PackRegret {
+  struct OfProblem {
+    Problem problem;
+    double ratio = 0;
+  };
+
   std::string op, device;
   Ratios ratios = {};
+  std::vector<OfProblem> problems = {};
   int num_missing = 0;  // of which the pack has no row, or whose configuration was not measured
 };
 
@@ -182,8 +188,11 @@ PackRegret regret_of(const Pack& pack, TunedTable table, const Results& results)
   table = unique_problems(std::move(table), results.trials);
   const MeasuredConfigs measured = measured_configs(table, results);
   PackRegret regret{table.op, table.device.name};
-  const auto time_ns = [&](const PackRow& row, std::size_t problem) {
-    if (is_library_as_fast(row)) return measured.times.library_ns[problem];
+  const auto time_ns = [&](const PackTable& packed, const PackRow& row, std::size_t problem) {
+    const bool is_same_gpu = packed.device.name == table.device.name;
+    if (is_library_as_fast(row, is_same_gpu)) {
+      return (is_same_gpu ? measured.times.library_ns : measured.times.first_ns)[problem];
+    }
     const std::string& kernel = pack.kernels[row.kernel].spec.name;
     for (std::size_t i = 0; i < measured.trials.size(); ++i) {
       const TrialRow* const trial = measured.trials[i][problem];
@@ -199,11 +208,14 @@ PackRegret regret_of(const Pack& pack, TunedTable table, const Results& results)
     for (const PackTable& packed : pack.tables) {
       if (packed.op != table.op) continue;
       for (const PackRow& row : packed.rows) {
-        if (row.problem == table.entries[i].problem) least_ns = std::min(least_ns, time_ns(row, i));
+        if (row.problem != table.entries[i].problem) continue;
+        least_ns = std::min(least_ns, time_ns(packed, row, i));
       }
     }
     if (std::isfinite(least_ns)) {
-      regret.ratios.add(least_ns / measured.times.fastest_ns(i));
+      const double ratio = least_ns / measured.times.fastest_ns(i);
+      regret.ratios.add(ratio);
+      regret.problems.push_back({table.entries[i].problem, ratio});
     } else {
       ++regret.num_missing;
     }
@@ -221,6 +233,9 @@ int run_regret(const CoverOptions& options, const std::vector<TunedTable>& table
       all.push_back(
           {{"op", regret.op}, {"device", regret.device}, {"num_missing", regret.num_missing}});
       all.back().update(ratios_json(regret.ratios));
+      all.back()["problems"] = json_list(regret.problems, [](const PackRegret::OfProblem& each) {
+        return Json{{"problem", problem_json(each.problem)}, {"regret_ratio", each.ratio}};
+      });
       continue;
     }
     print_out(

@@ -46,7 +46,7 @@ std::string why_fallback(const Ranked& nearest, const Problem& problem, Choice& 
   const PackRow& row = *choice.row;
   if (choice.match == Match::otherwise) return "no tuned problem is near";
   if (choice.factor == 1) {
-    if (!is_library_as_fast(row)) return {};
+    if (!is_library_as_fast(row, choice.match == Match::exact)) return {};
     return choice.match == Match::exact ? "no kernel was clearly faster than cuBLASLt"
                                         : "cuBLASLt was as fast for " + to_text(row.problem);
   }
