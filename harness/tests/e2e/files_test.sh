@@ -4,13 +4,16 @@
 # much memory.
 source "$(dirname "$0")/work_folder.sh"
 
-# Waits until process $1 handles Ctrl-C. What a shell starts in the background ignores it until then.
+# Waits until process $1 is the program and handles Ctrl-C. Before that it is this shell's copy, whose
+# handler runs the trap at EXIT and so removes the folder: "exit 1 instead of 130" on a busy machine.
 until_it_handles_interrupts() {
   local i caught
   for ((i = 0; i < 6000; ++i)); do
-    caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null)
-    [[ -n $caught ]] && ((16#$caught & 2)) && return
     [[ -e /proc/$1 ]] || return
+    if [[ /proc/$1/exe -ef $assay ]]; then
+      caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status")
+      [[ -n $caught ]] && ((16#$caught & 2)) && return
+    fi
     sleep 0.01
   done
 }
@@ -162,23 +165,15 @@ expect 0 '^compiled' env -u HOME -u XDG_CACHE_HOME TMPDIR="$work/nowhere" \
 # A pipe can be read once only.
 expect 2 '/dev/fd/[0-9]+: expected a file, found a pipe' bash -c "'$assay' list <(cat '$vector_add')"
 
-# Ctrl-C ends what has no end: a pipe that nobody writes to, a space of 10^18 points.
+# Ctrl-C ends what has no end: a pipe that nobody writes to.
 mkfifo pipe.jsonl
-cp "$tree/kernels/vector_add.cu" huge.cu
-{
-  sed -e 's/^kernel: .*/kernel: huge/' -e '/^args:/i constraints: [P1 + P2 + P3 + P4 + P5 + P6 < 0]' \
-    -e "/^params:/a \\  P1: [$(seq -s, 1000)]" "$vector_add"
-} >huge.yaml
-for i in 2 3 4 5 6; do sed -i "/^  P1:/a \\  P$i: [$(seq -s, 1000)]" huge.yaml; done
-for command in 'show --db pipe.jsonl' 'list huge.yaml'; do
-  "$assay" $command >endless.log 2>&1 &
-  pid=$!
-  until_it_handles_interrupts $pid
-  kill -INT $pid
-  for _ in {1..600}; do
-    kill -0 $pid 2>/dev/null || break
-    sleep 0.1
-  done
-  kill -KILL $pid 2>/dev/null
-  expect 130 '' wait $pid
+"$assay" show --db pipe.jsonl >endless.log 2>&1 &
+pid=$!
+until_it_handles_interrupts $pid
+kill -INT $pid
+for _ in {1..600}; do
+  kill -0 $pid 2>/dev/null || break
+  sleep 0.1
 done
+kill -KILL $pid 2>/dev/null
+expect 130 '' wait $pid

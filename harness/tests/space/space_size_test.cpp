@@ -1,10 +1,13 @@
 // Spaces that are counted and drawn without being listed.
 #include <gmock/gmock.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
+#include "base/interrupt.h"
+#include "message_of.h"
 #include "space/space.h"
 #include "space/test_kernel.h"
 
@@ -57,6 +60,16 @@ TEST(Space, CountingEndsAtALimit) {
   const Space::Size counted = space.size(1000);
   EXPECT_FALSE(counted.whole);
   EXPECT_EQ(counted.steps, 1024u);  // the first step that is looked at after 1000
+}
+
+// To list 10^18 points takes a second.
+TEST(Space, CountingEndsAtCtrlC) {
+  const auto count = [] {
+    catch_interrupts();
+    ::raise(SIGINT);
+    std::exit(message_of<Interrupted>([] { eighteen_digits(0).size(); }) == "interrupted" ? 0 : 1);
+  };
+  EXPECT_EXIT(count(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Space, ACountThatEndsByItselfIsNotCutByItsTime) {
