@@ -28,21 +28,12 @@ std::vector<std::string> entries(const std::string& when, std::int64_t split) {
   return launched_entries(two_launches(when), {{"SPLIT", split}, {"T", "half"}}, test_device());
 }
 
-TEST(LaunchedEntries, AreInstantiatedAndNoneIsTwice) {
-  EXPECT_THAT(entries("SPLIT > 1", 4), ElementsAre("main<half>", "add<4>"));
-}
-
 TEST(LaunchedEntries, LackWhatNoProblemLaunches) {
   EXPECT_THAT(entries("SPLIT > 1", 1), ElementsAre("main<half>"));
   EXPECT_THAT(entries("device.cc < 80", 4), ElementsAre("main<half>"));
   for (const char* when : {"N > 4", "SPLIT > 1 || large", "SPLIT > 1 && N > 4"}) {
     EXPECT_THAT(entries(when, 1), ElementsAre("main<half>", "add<1>")) << when;
   }
-}
-
-TEST(LaunchedEntries, AWordOfAnotherKernelIsTheCallersMistake) {
-  EXPECT_THROW(launched_entries(two_launches("1"), {{"SPLIT", 1}, {"T", "double"}}, test_device()),
-               UsageError);
 }
 
 TEST(MaxRegisters, AreAsTheContractSays) {

@@ -130,31 +130,6 @@ TEST(MakePlan, EvaluatesEveryForm) {
 // However little of them the kernel reads.
 TEST(MakePlan, InputsAreCountedWhole) { EXPECT_EQ(full_plan().input_bytes(), 2 * 1000 * 128); }
 
-TEST(MakePlan, KeepsTheLaunchesWhoseConditionHolds) {
-  EXPECT_EQ(full_plan(4).launches.size(), 2u);
-  ASSERT_EQ(full_plan(1).launches.size(), 1u);
-  EXPECT_EQ(full_plan(1).launches[0].entry, "main_entry");
-}
-
-TEST(MakePlan, ALaunchPassesAllArgumentsOrItsOwn) {
-  TestKernel kernel = full_kernel();
-  kernel.spec.launches[1].args = {{{"C"}},
-                                  {{}, {DType::u16, kernel.expr("K - 1")}},
-                                  {{"A_map"}},
-                                  {{"C"}},
-                                  {{}, {DType::i64, kernel.expr("SPLIT")}}};
-  const Plan plan = make_plan(kernel.spec, kProblem, config(4), test_device());
-  EXPECT_THAT(plan.launches[0].args, ElementsAre(0, 1, 2, 3, 4, 5, 6));
-  EXPECT_THAT(plan.launches[1].args, ElementsAre(1, 7, 3, 1, 8));
-  ASSERT_EQ(plan.args.size(), 9u);
-  EXPECT_EQ(std::get<ScalarPlan>(plan.args[7]).value, Number(std::int64_t{127}));
-  EXPECT_EQ(std::get<ScalarPlan>(plan.args[7]).dtype, DType::u16);
-  EXPECT_EQ(std::get<ScalarPlan>(plan.args[8]).value, Number(std::int64_t{4}));
-  EXPECT_EQ(nlohmann::json::parse(nlohmann::json(plan).dump()).get<Plan>(), plan);
-  kernel.spec.launches[1].args->at(1).scalar.value = kernel.expr("K * K * K");
-  EXPECT_THROW(make_plan(kernel.spec, kProblem, config(4), test_device()), PlanError);
-}
-
 TEST(MakePlan, LeavesOutADescriptorThatIsNotWanted) {
   EXPECT_THAT(std::get<TensorMapPlan>(full_plan(1).args[5]).box, IsEmpty());
 }
@@ -292,18 +267,6 @@ TEST(MakePlan, AReferencesOwnKernelHasItsArgumentsAndItsLaunch) {
   const auto& c = std::get<BufferPlan>(made.args[3]);
   EXPECT_THAT(c.shape, ElementsAre(1000));
   EXPECT_EQ(c.zeroed, 1000);  // as the kernel's own
-}
-
-TEST(MakePlan, EntriesHaveValuesInPlaceOfNames) {
-  TestKernel kernel = full_kernel();
-  kernel.spec.launches[0].entry = "ns::foo<ORDER, BLOCK>";
-  ReferenceKernelSpec own;
-  own.entry = "bar<K>";
-  own.grid = own.block = kernel.exprs({"1"});
-  kernel.spec.reference = {{"kernel", {}, {}, {}, own, {}}};
-  const Plan plan = make_plan(kernel.spec, kProblem, config(1), test_device());
-  EXPECT_EQ(plan.launches[0].entry, "ns::foo<row, 64>");
-  EXPECT_EQ(plan.reference[0].kernel.value().launch.entry, "bar<128>");
 }
 
 TEST(MakePlan, HoldsShapesToWhatCanBeCounted) {

@@ -43,20 +43,6 @@ std::string refusal(const Inputs& inputs) {
   return message_of<std::exception>([&] { plan_of(inputs); });
 }
 
-TEST(Quantised, ScalesFollowFromTheirValues) {
-  const Plan plan = plan_of({});
-  const BufferPlan& values = *plan.find_buffer("Y");
-  EXPECT_EQ(values.made_of, "X");
-  EXPECT_EQ(values.bytes(), 3000);
-  const BufferPlan& scales = *plan.find_buffer("S");
-  EXPECT_EQ(scales.made_of, "Y");
-  EXPECT_TRUE(scales.arguments.contains("transpose"));
-  EXPECT_EQ(nlohmann::json::parse(nlohmann::json(plan).dump()).get<Plan>(), plan);
-  const ScaleLayout layout = scale_layout(values, true);
-  EXPECT_EQ(layout.blocks_down(), 10);
-  EXPECT_EQ(layout.blocks_across(), 3);
-}
-
 TEST(Quantised, RowsOfScalesMayBeLongerAndNotShorter) {
   EXPECT_EQ(refusal({.scales_shape = "3, 10"}), "");
   EXPECT_THAT(refusal({.scales_shape = "3, 9"}),

@@ -33,12 +33,6 @@ TEST(SmallProblem, IsTheSmokeProblemWhereThatRuns) {
   EXPECT_EQ(small(kernel_for("M > 1"), 19, 70), "M=19,N=70");
 }
 
-TEST(SmallProblem, DoublesWhatAConstraintAsksFor) {
-  EXPECT_EQ(small(kernel_for("M >= TILE"), 4096, 4096), "M=76,N=70");
-  EXPECT_EQ(small(kernel_for("M >= TILE && N >= 2 * TILE"), 4096, 4096), "M=76,N=140");
-  EXPECT_EQ(small(kernel_for("M * N >= 8 * 19 * 70"), 4096, 4096), "M=19,N=560");
-}
-
 TEST(SmallProblem, TakesASizeOfTheProblemWhereNoOtherWillDo) {
   EXPECT_EQ(small(kernel_for("M <= 4"), 1, 4096), "M=1,N=70");
   EXPECT_EQ(small(kernel_for("M == 100"), 100, 4096), "M=100,N=70");
@@ -49,17 +43,6 @@ TEST(SmallProblem, IsNeverTheProblemItself) {
   EXPECT_EQ(small(kernel_for("M == 100 && N == 200"), 100, 200), "none");
   EXPECT_EQ(small(kernel_for("M > 5000"), 4096, 4096), "none");
   EXPECT_EQ(small(kernel_for("M / (M - M) > 0"), 4096, 4096), "none");
-}
-
-TEST(SmallProblem, OfAnotherKernelsNamesThereIsNone) {
-  const KernelSpec kernel = kernel_for("M > 1");
-  const Config config = {{"TILE", std::int64_t{64}}};
-  const Problem another = {{"M", std::int64_t{64}}, {"K", std::int64_t{64}}};
-  EXPECT_EQ(small_problem(kernel, another, config, test_device()), std::nullopt);
-  EXPECT_EQ(small_problem(kernel, {{"M", std::int64_t{64}}}, config, test_device()), std::nullopt);
-  EXPECT_EQ(small_problem(kernel, {{"M", std::int64_t{64}}, {"N", std::int64_t{64}}},
-                          {{"TILE", std::int64_t{32}}}, test_device()),
-            std::nullopt);
 }
 
 // A sweep of several kernels gives each of them the sizes of all. Such a kernel had only its smoke

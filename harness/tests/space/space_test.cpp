@@ -49,33 +49,11 @@ TEST(Space, OfNoParametersIsOnePoint) {
   EXPECT_EQ(space.size().valid, 1u);
 }
 
-TEST(Space, OfNoValuesIsEmpty) {
-  const Space space = space_of(TestKernel().range("A", 1, 3).param("B", {}).range("C", 1, 3));
-  EXPECT_THAT(texts(space), IsEmpty());
-  EXPECT_EQ(space.size().raw, 0u);
-  EXPECT_EQ(space.size().valid, 0u);
-}
-
 TEST(Space, StopsWhenTheVisitorHasEnough) {
   const Space space = space_of(TestKernel().range("A", 1, 9).range("B", 1, 9));
   int visits = 0;
   space.for_each([&](const std::vector<int>&) { return ++visits < 12; });
   EXPECT_EQ(visits, 12);
-}
-
-TEST(Space, WordsAreComparedByName) {
-  const TestKernel kernel = TestKernel()
-                                .param("SCHEDULE", {"row", "column", "grouped"})
-                                .param("GROUP_M", {1, 4})
-                                .param("REDUCE", {"column", "row"})
-                                .constraint("SCHEDULE == grouped || GROUP_M == 1")
-                                .constraint("SCHEDULE == REDUCE || SCHEDULE == grouped");
-  EXPECT_THAT(texts(space_of(kernel)), ElementsAre("SCHEDULE=row,GROUP_M=1,REDUCE=row",
-                                                   "SCHEDULE=column,GROUP_M=1,REDUCE=column",
-                                                   "SCHEDULE=grouped,GROUP_M=1,REDUCE=column",
-                                                   "SCHEDULE=grouped,GROUP_M=1,REDUCE=row",
-                                                   "SCHEDULE=grouped,GROUP_M=4,REDUCE=column",
-                                                   "SCHEDULE=grouped,GROUP_M=4,REDUCE=row"));
 }
 
 TEST(Space, ReadsProblemDeviceAndLets) {
@@ -120,15 +98,6 @@ TEST(Space, AttributesAPointToTheFirstConstraintThatFailsWhereItIsDecided) {
   EXPECT_EQ(size.removed[0].points, 6u);  // A=6: 1, A=7: 2, A=8: 3
   EXPECT_EQ(size.removed[2].points, 5u);  // A=1..5 with B=10
   EXPECT_EQ(size.valid, 69u);
-}
-
-TEST(Space, ArithmeticWithoutAnAnswerRemovesThePoint) {
-  const TestKernel kernel = TestKernel()
-                                .range("A", 0, 3)
-                                .range("B", 1, 2)
-                                .constraint("12 / A > 3")
-                                .constraint("A * 9223372036854775807 > 0 || B == 1");
-  EXPECT_THAT(texts(space_of(kernel)), ElementsAre("A=1,B=1", "A=1,B=2"));
 }
 
 TEST(Space, ALetWithoutAnAnswerRemovesOnlyWhatReadsIt) {
