@@ -36,5 +36,5 @@ const html = readFileSync(`${folder}/page.html`, "utf8")
 const pieces = html.match(/[\s\S]{1,8000}/g).map((piece) => `R"~page~(${piece})~page~"\n`);
 writeFileSync(
   process.argv[2],
-  `#include "report/page.h"\nconst std::string_view assay::kPageTemplate =\n${pieces.join("")};\n`,
+  `#include "report/page_data.h"\nconst std::string_view assay::kPageTemplate =\n${pieces.join("")};\n`,
 );

@@ -11,7 +11,6 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -46,6 +45,23 @@ bool wait_for_end(pid_t pid, siginfo_t& info, int options, Clock::time_point dea
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
+
+/// One of posix_spawn's parts, from its initialisation to its destruction.
+template <typename T, auto kInitialise, auto kDestroy>
+class SpawnPart {
+ public:
+  SpawnPart() { kInitialise(&part_); }
+  ~SpawnPart() { kDestroy(&part_); }
+  SpawnPart(const SpawnPart&) = delete;
+  SpawnPart& operator=(const SpawnPart&) = delete;
+  T* get() { return &part_; }
+
+ private:
+  T part_;
+};
+using FileActions = SpawnPart<posix_spawn_file_actions_t, ::posix_spawn_file_actions_init,
+                              ::posix_spawn_file_actions_destroy>;
+using Attributes = SpawnPart<posix_spawnattr_t, ::posix_spawnattr_init, ::posix_spawnattr_destroy>;
 
 }  // namespace
 
@@ -127,27 +143,6 @@ Clock::time_point deadline_after(double seconds) {
   return Clock::now() +
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
-
-namespace {
-
-/// One of posix_spawn's parts, from its initialisation to its destruction.
-template <typename T, auto kInitialise, auto kDestroy>
-class SpawnPart {
- public:
-  SpawnPart() { kInitialise(&part_); }
-  ~SpawnPart() { kDestroy(&part_); }
-  SpawnPart(const SpawnPart&) = delete;
-  SpawnPart& operator=(const SpawnPart&) = delete;
-  T* get() { return &part_; }
-
- private:
-  T part_;
-};
-using FileActions = SpawnPart<posix_spawn_file_actions_t, ::posix_spawn_file_actions_init,
-                              ::posix_spawn_file_actions_destroy>;
-using Attributes = SpawnPart<posix_spawnattr_t, ::posix_spawnattr_init, ::posix_spawnattr_destroy>;
-
-}  // namespace
 
 pid_t spawn(std::string_view what, const std::filesystem::path& program,
             std::vector<std::string> words, std::span<const std::pair<int, int>> descriptors) {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/trial_record.h"
+#include "base/trial.h"
 
 namespace assay {
 

@@ -5,19 +5,18 @@
 // each, and a word whose upper 14 bits are its size. Attribute 0x05 has the launch bounds, a word
 // for each dimension. The size of .nv.shared.E is that of static shared memory. Attribute 0x2f of
 // .nv.info has the number of an entry's symbol and the registers of a thread, a word each.
+
 #include "base/cubin_info.h"
 
 #include <cxxabi.h>
 #include <elf.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <utility>
 
 #include "base/hash.h"
-#include "base/kernel_limits.h"
 
 namespace assay {
 namespace {

@@ -5,10 +5,8 @@
 #include <bit>
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include "base/expr_code.h"
-#include "base/nearest.h"
+#include "base/text.h"
 
 namespace assay {
 
@@ -229,9 +227,9 @@ std::int64_t Expr::eval(std::span<const std::int64_t> values) const {
   try {
     return run<std::int64_t>(*code_, values, 0, code_->size());
   } catch (const Overflow&) {
-    throw EvalError(fmt::format("\"{}\" does not fit in 64 bits", text_));
+    throw EvalError("\"{}\" does not fit in 64 bits", text_);
   } catch (const DivisionByZero&) {
-    throw EvalError(fmt::format("\"{}\" divides by zero", text_));
+    throw EvalError("\"{}\" divides by zero", text_);
   }
 }
 
@@ -241,9 +239,9 @@ double Expr::eval_real(std::span<const std::int64_t> values) const {
   try {
     value = run<double>(*code_, values, 0, code_->size());
   } catch (const DivisionByZero&) {
-    throw EvalError(fmt::format("\"{}\" divides by zero", text_));
+    throw EvalError("\"{}\" divides by zero", text_);
   }
-  if (!std::isfinite(value)) throw EvalError(fmt::format("\"{}\" is no finite number", text_));
+  if (!std::isfinite(value)) throw EvalError("\"{}\" is no finite number", text_);
   return value;
 }
 

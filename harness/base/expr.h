@@ -3,11 +3,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#include "base/error.h"
 
 namespace assay {
 
@@ -18,8 +19,8 @@ struct ExprError : std::runtime_error {
 };
 
 /// Arithmetic that has no 64-bit answer (division by zero, overflow) while evaluating.
-struct EvalError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct EvalError : FormattedError {
+  using FormattedError::FormattedError;
 };
 
 /// Names that expressions may use. Each has a slot in the array of values that they are evaluated

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/expr_code.h"
-#include "base/identifier.h"
+#include "base/text.h"
 
 // Recursive descent that emits code as it reads; binary operators by precedence climbing.
 

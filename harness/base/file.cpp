@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
-#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -237,6 +236,29 @@ UniqueFd::~UniqueFd() { reset(); }
 
 void UniqueFd::reset() noexcept {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+namespace fs = std::filesystem;
+
+WorkFolder::WorkFolder() {
+  std::string name = (fs::temp_directory_path() / "assay-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) throw Error("cannot make a folder like " + name);
+  path_ = name;
+}
+
+WorkFolder::~WorkFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+fs::path shipped_folder() {
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  for (const char* place : {"../share/assay", ".."}) {  // where it is installed, and built
+    const fs::path folder = (program / place).lexically_normal();
+    if (fs::is_directory(folder / "kernels/include/assay", ignored)) return folder;
+  }
+  return {};
 }
 
 }  // namespace assay

@@ -73,4 +73,21 @@ class FileReader {
   std::size_t size_ = 0;
 };
 
+/// A new folder for temporary files, which goes away with this object.
+class WorkFolder {
+ public:
+  WorkFolder();  // throws Error
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
+  ~WorkFolder();
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Where the kernels are that the program ships: PREFIX/share/assay where it is installed, the tree
+/// where it was built, or an empty path.
+std::filesystem::path shipped_folder();
+
 }  // namespace assay

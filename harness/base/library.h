@@ -4,7 +4,13 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
+// Of functions that are listed as X(cuInit) X(...): a member for each, and what loads it from
+// `library_`. Names are spelled as in the library's headers, whose macros turn cuMemAlloc into the
+// exported cuMemAlloc_v2. They rename members, uses and texts alike, so a symbol fits its
+// prototype.
+#define ASSAY_TEXT(x) #x
+#define ASSAY_MEMBER(function) decltype(&::function) function = nullptr;
+#define ASSAY_LOAD(function) library_.load(function, ASSAY_TEXT(function));
 
 namespace assay {
 

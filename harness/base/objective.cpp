@@ -1,14 +1,12 @@
 #include "base/objective.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <tuple>
 
 #include "base/counters.h"
-#include "base/identifier.h"
+#include "base/text.h"
 
 namespace assay {
 namespace {
@@ -173,8 +171,8 @@ double Metric::cost(double time_ns, double energy_j) const {
   const double value = this->value(time_ns, energy_j);
   const double cost = greatest_ ? 1 / value : value;
   if (!(cost >= 0) || std::isinf(cost)) {
-    throw EvalError(fmt::format("\"{}\" is {:.6g}, expected a positive number{}", text_, value,
-                                greatest_ ? "" : " or 0"));
+    throw EvalError("\"{}\" is {:.6g}, expected a positive number{}", text_, value,
+                    greatest_ ? "" : " or 0");
   }
   return cost;
 }

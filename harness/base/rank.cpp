@@ -1,9 +1,12 @@
 #include "base/rank.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "base/find_named.h"
+#include "base/hash.h"
 
 namespace assay {
 
@@ -18,6 +21,44 @@ double NoiseFloor::margin_ratio() const {
 KernelVersion RankRecord::version_of(const std::string& kernel) const {
   const auto* found = find_named(kernels, kernel);
   return found == nullptr ? KernelVersion{} : *found;
+}
+
+QuestionOrder order_of(const Question& question) {
+  std::vector<double> sizes;
+  for (const auto& [name, number] : question.problem) sizes.push_back(to_real(number));
+  return {question.op, question.device.name, question.protocol, std::move(sizes),
+          to_text(question.problem)};
+}
+
+std::string question_text(const Question& question) {
+  return fmt::format("{} {} {} {}", question.op, to_text(question.problem), question.device.slug(),
+                     question.protocol);
+}
+
+std::string heading_text(const Question& question) {
+  return fmt::format("{} on {}, protocol {}", question.op, question.device.name, question.protocol);
+}
+
+void CandidateSet::add(const TrialRecord& trial) {
+  if (trial.outcome.status != Status::correct || !trial.outcome.timing) return;
+  add(trial.kernel, trial.toolchain, to_text(trial.config));
+}
+
+void CandidateSet::add(const KernelVersion& kernel, const Toolchain& toolchain,
+                       std::string_view config) {
+  Hasher hasher;
+  hasher.add(kernel.name).add(kernel.source_hash).add(kernel.contract_hash);
+  hasher.add(toolchain.nvrtc).add(toolchain.arch).add(toolchain.options).add(toolchain.driver);
+  keys_.insert(hasher.add(config).hex());
+}
+
+std::string CandidateSet::hash() const {
+  if (keys_.empty()) return "";
+  std::vector<std::string_view> sorted(keys_.begin(), keys_.end());
+  std::ranges::sort(sorted);
+  Hasher hasher;
+  for (const std::string_view key : sorted) hasher.add(key);
+  return hasher.hex();
 }
 
 }  // namespace assay

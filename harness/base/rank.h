@@ -3,11 +3,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <unordered_set>
 #include <vector>
 
+#include "base/device_info.h"
 #include "base/objective.h"
 #include "base/stats.h"
-#include "base/trial_record.h"
+#include "base/trial.h"
+#include "base/value.h"
 
 namespace assay {
 
@@ -102,6 +106,58 @@ struct RankRecord {
 
   /// The version of an entry's kernel; an empty one when it is not known.
   KernelVersion version_of(const std::string& kernel) const;
+};
+
+/// What a result answers: which configuration is the best of an op for a problem, on a device and
+/// under a protocol.
+struct Question {
+  std::string op;
+  Problem problem;
+  DeviceInfo device;
+  std::string protocol;
+  std::string provenance = {};  // "recorded on NVIDIA H200, 2026-11-21"; empty when measured here
+};
+
+/// What questions are put in order by: op, device, protocol, sizes, problem.
+using QuestionOrder =
+    std::tuple<std::string, std::string, std::string, std::vector<double>, std::string>;
+QuestionOrder order_of(const Question& question);
+
+/// op, problem, device and protocol as one text, the same for the same question in any run.
+std::string question_text(const Question& question);
+/// "gemm_bf16 on NVIDIA H200, protocol cold"
+std::string heading_text(const Question& question);
+
+/// The trials among which a verdict chooses. A trial takes part when it is correct and timed; what
+/// identifies it is its kernel's version, what it was compiled with, and its configuration.
+class CandidateSet {
+ public:
+  /// Adds a trial if it is a candidate. All must be of one op, problem, protocol and device.
+  void add(const TrialRecord& trial);
+  /// A candidate, whose configuration is this text.
+  void add(const KernelVersion& kernel, const Toolchain& toolchain, std::string_view config);
+
+  std::size_t size() const { return keys_.size(); }
+  /// The same for the same candidates, in whatever order and however often they were added; empty
+  /// for no candidates.
+  std::string hash() const;
+
+ private:
+  std::unordered_set<std::string> keys_;
+};
+
+/// What comes before the reason in the provenance of a replay whose kernel has changed since.
+inline constexpr std::string_view kStale = ", stale: ";
+
+/// Measured trials of one device. results/recorded/ holds them as open text files; a replay answers
+/// from them, and `import` reads them.
+struct Recording {
+  std::string sweep;  // name of the sweep
+  DeviceInfo device;
+  std::string recorded_at;  // UTC date of the newest trial
+  std::vector<TrialRecord> trials;
+  std::vector<BaselineRecord> baselines;
+  std::vector<RankRecord> ranks;
 };
 
 }  // namespace assay

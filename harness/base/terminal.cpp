@@ -13,7 +13,7 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 namespace assay {
 namespace {

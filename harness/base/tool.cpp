@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "base/child_process.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/interrupt.h"

@@ -56,6 +56,11 @@ std::optional<T> value_of(const std::array<Named<T>, N>& names, std::string_view
   return std::nullopt;
 }
 
+constexpr std::array<std::pair<CheckResult, std::string_view>, 3> kResults{
+    {{CheckResult::passed, "passed"},
+     {CheckResult::failed, "failed"},
+     {CheckResult::skipped, "skipped"}}};
+
 }  // namespace
 
 std::string_view to_text(Status status) { return text_of(kStatuses, status); }
@@ -96,15 +101,6 @@ std::string throttle_text(std::uint64_t throttle_reasons) {
   }
   return text;
 }
-
-namespace {
-
-constexpr std::array<std::pair<CheckResult, std::string_view>, 3> kResults{
-    {{CheckResult::passed, "passed"},
-     {CheckResult::failed, "failed"},
-     {CheckResult::skipped, "skipped"}}};
-
-}  // namespace
 
 std::string_view to_text(CheckResult result) {
   return kResults.at(static_cast<std::size_t>(result)).second;

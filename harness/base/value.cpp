@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/identifier.h"
+#include "base/text.h"
 
 namespace assay {
 namespace {

@@ -1,6 +1,5 @@
 // `assay bench` is a program of its own, assay_bench: Google Benchmark is a shared library in
 // Debian, and assay has to start also where there is none.
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -33,8 +32,8 @@ int start_bench() {
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   ::execv(program.c_str(), argv.data());
-  throw Error(fmt::format("cannot start {}: {}; ninja -C build assay_bench makes it",
-                          program.string(), std::generic_category().message(errno)));
+  throw Error("cannot start {}: {}; ninja -C build assay_bench makes it", program.string(),
+              std::generic_category().message(errno));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 // `assay best`: the winner of each problem.
 
-#include <fmt/format.h>
-
 #include "base/error.h"
 #include "base/terminal.h"
 #include "cli/known_code.h"

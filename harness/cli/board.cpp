@@ -7,25 +7,28 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <string_view>
-#include <vector>
+#include <system_error>
+#include <utility>
+#include <variant>
 
 #include "base/bounded_json.h"
 #include "base/cubin_info.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/hash.h"
+#include "base/text.h"
+#include "cli/include_path.h"
 #include "compile/source_tree.h"
 #include "space/plan_json.h"
 #include "space/space.h"
 #include "spec/cuda_source.h"
 #include "spec/op_file.h"
+#include "spec/problems.h"
 #include "spec/twins.h"
-#include "tuner/compile_job.h"
 #include "tuner/kernel_version.h"
 
 namespace assay {
@@ -56,6 +59,166 @@ bool lies_in(const fs::path& path, const fs::path& folder) {
   return is_inside(fs::weakly_canonical(path), fs::weakly_canonical(folder));
 }
 
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::vector<std::string> names_of_list(const YamlNode& list) {
+  std::vector<std::string> names;
+  for (const YamlPtr& item : list.list("a list")) names.push_back(item->text("a name"));
+  return names;
+}
+
+/// A Solution says its sources, which of them is compiled, and the entry point. The rest is taken
+/// to be what is most usual: the op's arguments, then sizes by their names, and a thread for each
+/// element of the output. A contract among its sources says it otherwise.
+class Solution {
+ public:
+  Solution(const fs::path& file, const YamlNode& op) : file_(file), op_(op) {
+    const std::string content = read_file(file);
+    check_json(content, file.string());
+    json_ = Json::parse(content, nullptr, false);
+    if (!json_.is_object()) fail("expected an object in JSON, such as a Solution");
+  }
+
+  fs::path unpack(const fs::path& folder) const {
+    const std::string language = lower(text_at("/spec/language"_json_pointer));
+    if (language != "cuda") fail(fmt::format("expected the language cuda, found {}", language));
+    const std::string entry_point = text_at("/spec/entry_point"_json_pointer);
+    const std::size_t colons = entry_point.rfind("::");
+    if (colons == std::string::npos) {
+      fail(fmt::format("expected an entry_point such as main.cu::run, found {}", entry_point));
+    }
+    const Json& sources = at("/sources"_json_pointer);
+    if (!sources.is_array()) fail("expected a list of sources");
+    std::optional<fs::path> contract;
+    for (const Json& source : sources) {
+      const fs::path name = fs::path(text_of(source, "path")).lexically_normal();
+      if (name.empty() || name.is_absolute() || *name.begin() == "..") {
+        fail(fmt::format("expected the path of a source in a folder of its own, found {}",
+                         name.string()));
+      }
+      create_folder_of(folder / name);
+      write_file_atomic(folder / name, text_of(source, "content"));
+      if (name.extension() == ".yaml") contract = folder / name;
+    }
+    if (contract) return *contract;
+    const fs::path source = folder / fs::path(entry_point.substr(0, colons)).filename();
+    const fs::path made = fs::path(source).replace_extension(".yaml");
+    write_file_atomic(made, contract_for(source, entry_point.substr(colons + 2)));
+    return made;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& message) const {
+    throw UsageError("{}: {}", file_.string(), message);
+  }
+
+  const Json& at(const Json::json_pointer& place) const {
+    if (!json_.contains(place)) fail(fmt::format("expected {}, found none", place.to_string()));
+    return json_.at(place);
+  }
+  std::string text_at(const Json::json_pointer& place) const {
+    if (!at(place).is_string()) fail(fmt::format("expected a text at {}", place.to_string()));
+    return at(place).get<std::string>();
+  }
+  std::string text_of(const Json& source, const char* key) const {
+    if (!source.is_object() || !source.contains(key) || !source[key].is_string()) {
+      fail(fmt::format("expected a source with the text \"{}\"", key));
+    }
+    return source[key].get<std::string>();
+  }
+
+  std::string contract_for(const fs::path& source, const std::string& entry) const {
+    const CudaSource cuda = read_cuda_source(source);
+    const auto kernel = std::ranges::find_if(
+        cuda.kernels, [&](const CudaSource::Kernel& each) { return each.name == entry; });
+    if (kernel == cuda.kernels.end()) {
+      fail(
+          fmt::format("expected a __global__ function {} in {}; a kernel is code of the device, "
+                      "and Assay launches it",
+                      entry, source.filename().string()));
+    }
+    const std::vector<std::string> dims = names_of_list(*op_.find("dims"));
+    const auto& args = op_.find("args")->list("a list of arguments");
+    std::vector<std::string> sizes;
+    for (std::size_t i = args.size(); i < kernel->params.size(); ++i) {
+      const std::string& name = kernel->params[i].name;
+      const auto dim = std::ranges::find_if(
+          dims, [&](const std::string& each) { return lower(each) == lower(name); });
+      if (dim == dims.end()) {
+        fail(
+            fmt::format("expected the op's arguments and then sizes ({}) as parameters of {}, "
+                        "found {}; a contract among the sources can say more",
+                        fmt::join(dims, ", "), entry, name));
+      }
+      sizes.push_back(*dim);
+    }
+    std::string elements = "1";
+    for (const YamlPtr& arg : args) {
+      const YamlNode* const role = arg->find("role");
+      if (!role || role->text("a role") != "out") continue;
+      elements = fmt::format("({})", fmt::join(names_of_list(*arg->find("shape")), ") * ("));
+      break;
+    }
+    const std::string passed =
+        sizes.empty() ? "" : fmt::format("args: [{}]\n", fmt::join(sizes, ", "));
+    return fmt::format(
+        "kernel: {}\nop: {}\narch: [80]\n{}launches: [{{entry: \"{}\", grid: [\"cdiv({}, 256)\"], "
+        "block: [256]}}]\n",
+        source.stem().string(), text_at("/definition"_json_pointer), passed, entry, elements);
+  }
+
+  fs::path file_;
+  const YamlNode& op_;
+  Json json_;
+};
+
+bool is_contract(const fs::path& file) {
+  return file.extension() == ".yaml" && load_yaml(file)->find("kernel");
+}
+
+namespace fs = std::filesystem;
+
+/// The names of the ops in the folder of the kernels: `gemm`, of all its types, and `gemm_bf16`.
+std::vector<std::string> known_ops(const fs::path& kernels) {
+  std::vector<std::string> known;
+  std::error_code absent;
+  for (const auto& entry : fs::directory_iterator(kernels / "ops", absent)) {
+    if (entry.path().extension() != ".yaml") continue;
+    known.push_back(entry.path().stem().string());
+    for (std::string& name : op_names(entry.path())) {
+      if (name != known.back()) known.push_back(std::move(name));
+    }
+  }
+  std::ranges::sort(known);
+  return known;
+}
+
+/// How large a problem is, to try small ones first.
+double size_of(const Problem& problem) {
+  double size = 1;
+  for (const auto& [name, value] : problem) {
+    if (const auto* dim = std::get_if<std::int64_t>(&value)) size *= static_cast<double>(*dim);
+  }
+  return size;
+}
+
+std::vector<Problem> read_hidden(const std::string& file, const KernelSpec& kernel) {
+  try {
+    const YamlPtr root = load_yaml(file);
+    const YamlNode* const list = root->find("problems");
+    return read_problems(list ? *list : *root,
+                         {kernel.dims, {kernel.traits.begin(), kernel.traits.end()}});
+  } catch (const UsageError& mistake) {
+    throw HiddenMistake{mistake.what()};
+  }
+}
+
 }  // namespace
 
 Board Board::for_judging(fs::path folder) {
@@ -63,10 +226,9 @@ Board Board::for_judging(fs::path folder) {
   create_folder_of(board.database());
   const fs::path lock = board.folder_ / "board.lock";
   board.lock_ = UniqueFd(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (!board.lock_) throw UsageError(fmt::format("cannot write {}", lock.string()));
+  if (!board.lock_) throw UsageError("cannot write {}", lock.string());
   if (::flock(board.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-    throw UsageError(
-        fmt::format("{}: another assay judge is at work here", board.folder_.string()));
+    throw UsageError("{}: another assay judge is at work here", board.folder_.string());
   }
   return board;
 }
@@ -74,9 +236,9 @@ Board Board::for_judging(fs::path folder) {
 Store Board::read() const {
   if (!fs::exists(database())) {
     throw UsageError(
-        fmt::format("{}: expected a board, found no board.db; judge a submission to "
-                    "begin one",
-                    folder_.string()));
+        "{}: expected a board, found no board.db; judge a submission to "
+        "begin one",
+        folder_.string());
   }
   return Store::open_readonly(database());
 }
@@ -164,133 +326,6 @@ std::string code_of(const KernelSpec& kernel, const Target& target, Compiler& co
   return hasher.hex().substr(0, kHashDigits);
 }
 
-namespace {
-
-namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
-std::vector<std::string> names_of_list(const YamlNode& list) {
-  std::vector<std::string> names;
-  for (const YamlPtr& item : list.list("a list")) names.push_back(item->text("a name"));
-  return names;
-}
-
-/// A Solution says its sources, which of them is compiled, and the entry point. The rest is taken
-/// to be what is most usual: the op's arguments, then sizes by their names, and a thread for each
-/// element of the output. A contract among its sources says it otherwise.
-class Solution {
- public:
-  Solution(const fs::path& file, const YamlNode& op) : file_(file), op_(op) {
-    const std::string content = read_file(file);
-    check_json(content, file.string());
-    json_ = Json::parse(content, nullptr, false);
-    if (!json_.is_object()) fail("expected an object in JSON, such as a Solution");
-  }
-
-  fs::path unpack(const fs::path& folder) const {
-    const std::string language = lower(text_at("/spec/language"_json_pointer));
-    if (language != "cuda") fail(fmt::format("expected the language cuda, found {}", language));
-    const std::string entry_point = text_at("/spec/entry_point"_json_pointer);
-    const std::size_t colons = entry_point.rfind("::");
-    if (colons == std::string::npos) {
-      fail(fmt::format("expected an entry_point such as main.cu::run, found {}", entry_point));
-    }
-    const Json& sources = at("/sources"_json_pointer);
-    if (!sources.is_array()) fail("expected a list of sources");
-    std::optional<fs::path> contract;
-    for (const Json& source : sources) {
-      const fs::path name = fs::path(text_of(source, "path")).lexically_normal();
-      if (name.empty() || name.is_absolute() || *name.begin() == "..") {
-        fail(fmt::format("expected the path of a source in a folder of its own, found {}",
-                         name.string()));
-      }
-      create_folder_of(folder / name);
-      write_file_atomic(folder / name, text_of(source, "content"));
-      if (name.extension() == ".yaml") contract = folder / name;
-    }
-    if (contract) return *contract;
-    const fs::path source = folder / fs::path(entry_point.substr(0, colons)).filename();
-    const fs::path made = fs::path(source).replace_extension(".yaml");
-    write_file_atomic(made, contract_for(source, entry_point.substr(colons + 2)));
-    return made;
-  }
-
- private:
-  [[noreturn]] void fail(const std::string& message) const {
-    throw UsageError(fmt::format("{}: {}", file_.string(), message));
-  }
-
-  const Json& at(const Json::json_pointer& place) const {
-    if (!json_.contains(place)) fail(fmt::format("expected {}, found none", place.to_string()));
-    return json_.at(place);
-  }
-  std::string text_at(const Json::json_pointer& place) const {
-    if (!at(place).is_string()) fail(fmt::format("expected a text at {}", place.to_string()));
-    return at(place).get<std::string>();
-  }
-  std::string text_of(const Json& source, const char* key) const {
-    if (!source.is_object() || !source.contains(key) || !source[key].is_string()) {
-      fail(fmt::format("expected a source with the text \"{}\"", key));
-    }
-    return source[key].get<std::string>();
-  }
-
-  std::string contract_for(const fs::path& source, const std::string& entry) const {
-    const CudaSource cuda = read_cuda_source(source);
-    const auto kernel = std::ranges::find_if(
-        cuda.kernels, [&](const CudaSource::Kernel& each) { return each.name == entry; });
-    if (kernel == cuda.kernels.end()) {
-      fail(
-          fmt::format("expected a __global__ function {} in {}; a kernel is code of the device, "
-                      "and Assay launches it",
-                      entry, source.filename().string()));
-    }
-    const std::vector<std::string> dims = names_of_list(*op_.find("dims"));
-    const auto& args = op_.find("args")->list("a list of arguments");
-    std::vector<std::string> sizes;
-    for (std::size_t i = args.size(); i < kernel->params.size(); ++i) {
-      const std::string& name = kernel->params[i].name;
-      const auto dim = std::ranges::find_if(
-          dims, [&](const std::string& each) { return lower(each) == lower(name); });
-      if (dim == dims.end()) {
-        fail(
-            fmt::format("expected the op's arguments and then sizes ({}) as parameters of {}, "
-                        "found {}; a contract among the sources can say more",
-                        fmt::join(dims, ", "), entry, name));
-      }
-      sizes.push_back(*dim);
-    }
-    std::string elements = "1";
-    for (const YamlPtr& arg : args) {
-      const YamlNode* const role = arg->find("role");
-      if (!role || role->text("a role") != "out") continue;
-      elements = fmt::format("({})", fmt::join(names_of_list(*arg->find("shape")), ") * ("));
-      break;
-    }
-    const std::string passed =
-        sizes.empty() ? "" : fmt::format("args: [{}]\n", fmt::join(sizes, ", "));
-    return fmt::format(
-        "kernel: {}\nop: {}\narch: [80]\n{}launches: [{{entry: \"{}\", grid: [\"cdiv({}, 256)\"], "
-        "block: [256]}}]\n",
-        source.stem().string(), text_at("/definition"_json_pointer), passed, entry, elements);
-  }
-
-  fs::path file_;
-  const YamlNode& op_;
-  Json json_;
-};
-
-bool is_contract(const fs::path& file) {
-  return file.extension() == ".yaml" && load_yaml(file)->find("kernel");
-}
-
-}  // namespace
-
 fs::path contract_of(const fs::path& given, const fs::path& op_path, const fs::path& work) {
   if (given.extension() == ".json") return Solution(given, *load_yaml(op_path)).unpack(work);
   if (fs::is_directory(given)) {
@@ -299,22 +334,50 @@ fs::path contract_of(const fs::path& given, const fs::path& op_path, const fs::p
       if (is_contract(entry.path())) contracts.push_back(entry.path());
     }
     if (contracts.size() == 1) return contracts.front();
-    throw UsageError(fmt::format("{}: expected a folder with one contract, found {}",
-                                 given.string(), contracts.size()));
+    throw UsageError("{}: expected a folder with one contract, found {}", given.string(),
+                     contracts.size());
   }
   const fs::path contract = fs::path(given).replace_extension(".yaml");
   if (!fs::exists(given) && !fs::exists(contract)) {
-    throw UsageError(fmt::format(
+    throw UsageError(
         "{}: expected a contract, the .cu beside it, a folder or a Solution, found no such file",
-        given.string()));
+        given.string());
   }
   if (given.extension() == ".cu" && !fs::exists(contract)) {
     throw UsageError(
-        fmt::format("{}: expected its contract {} beside it, found none; `assay new` "
-                    "drafts one",
-                    given.string(), contract.filename().string()));
+        "{}: expected its contract {} beside it, found none; `assay new` "
+        "drafts one",
+        given.string(), contract.filename().string());
   }
   return contract;
+}
+
+fs::path op_file(const std::string& op, const fs::path& kernels) {
+  for (const fs::path& folder : {kernels, here_or_shipped("kernels")}) {
+    const fs::path whole = folder / "ops" / (op + ".yaml");
+    if (fs::is_regular_file(whole)) return whole;
+    const fs::path of_type = find_op(folder, op);
+    if (!of_type.empty()) return of_type;
+  }
+  throw UsageError("expected the op {} in {}, found none{}", op, (kernels / "ops").generic_string(),
+                   suggestion(op, known_ops(kernels)));
+}
+
+std::vector<JudgedProblem> problems_of(const KernelSpec& kernel, const std::string& hidden) {
+  std::vector<JudgedProblem> problems{{kernel.smoke}};
+  for (const Problem& problem : kernel.problems) {
+    if (problem != kernel.smoke) problems.push_back({problem});
+  }
+  if (!hidden.empty()) {
+    int number = 0;
+    for (const Problem& problem : read_hidden(hidden, kernel)) {
+      problems.push_back({problem, ++number});
+    }
+  }
+  std::ranges::stable_sort(problems, [](const auto& a, const auto& b) {
+    return size_of(a.problem) < size_of(b.problem);
+  });
+  return problems;
 }
 
 }  // namespace assay

@@ -1,15 +1,17 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
 #include "cli/sweep_target.h"
 #include "compile/compiler.h"
+#include "report/judged_kernel.h"
 #include "spec/kernel_spec.h"
 #include "store/store.h"
+
+// What `assay judge` judges a submission by: the op's file, and the problems.
 
 namespace assay {
 
@@ -64,5 +66,18 @@ std::string code_of(const KernelSpec& kernel, const Target& target, Compiler& co
 std::filesystem::path contract_of(const std::filesystem::path& given,
                                   const std::filesystem::path& op_path,
                                   const std::filesystem::path& work);
+
+/// The file of an op, `gemm` or `gemm_bf16`, in the folder of the kernels or else in that of the
+/// shipped ones. Throws UsageError with the nearest name where there is none.
+std::filesystem::path op_file(const std::string& op, const std::filesystem::path& kernels);
+
+/// A mistake in the file of hidden problems, which is not the submission's.
+struct HiddenMistake {
+  std::string message;
+};
+
+/// The smoke problem, those of the op and those of the file `hidden`, which may be empty; the
+/// smallest first. Throws HiddenMistake.
+std::vector<JudgedProblem> problems_of(const KernelSpec& kernel, const std::string& hidden);
 
 }  // namespace assay

@@ -2,12 +2,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
-#include "base/interrupt.h"
 #include "cli/emulated.h"
 #include "cli/include_path.h"
 #include "cli/known_code.h"

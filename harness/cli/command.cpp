@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <utility>
 
 #include "base/error.h"
-#include "base/nearest.h"
 #include "base/terminal.h"
+#include "base/text.h"
 
 namespace assay {
 
@@ -82,7 +81,7 @@ void Command::passes_on(const std::string& prefix, std::vector<std::string>& val
   app_->parse_complete_callback([app = app_, prefix, &values] {
     for (const std::string& word : app->remaining()) {
       if (!word.starts_with(prefix)) {
-        throw UsageError(fmt::format("unknown option {}; --help says more", word));
+        throw UsageError("unknown option {}; --help says more", word);
       }
       values.push_back(word);
     }
@@ -183,12 +182,12 @@ Verb CommandLine::parse(int argc, char** argv) {
     std::vector<std::string> verbs;
     for (const Command& verb : commands) verbs.push_back(verb.name());
     if (i == words.size() && i > 0) {
-      throw UsageError(fmt::format("{} needs one of {}", command.name(), fmt::join(verbs, ", ")));
+      throw UsageError("{} needs one of {}", command.name(), fmt::join(verbs, ", "));
     }
     if (i == words.size() || words[i].starts_with('-')) break;
     const auto at = std::ranges::find(verbs, words[i]);
     if (at == verbs.end()) {
-      throw UsageError(fmt::format("unknown verb \"{}\"{}", words[i], suggestion(words[i], verbs)));
+      throw UsageError("unknown verb \"{}\"{}", words[i], suggestion(words[i], verbs));
     }
     command = commands[static_cast<std::size_t>(at - verbs.begin())];
   }
@@ -202,8 +201,8 @@ Verb CommandLine::parse(int argc, char** argv) {
       const std::string option = word->substr(0, word->find('='));
       if (!option.starts_with("--") || std::ranges::count(known, option) > 0) continue;
       const std::string near = nearest(option, known);
-      throw UsageError(fmt::format("{} knows no option {}{}; --help says more", command.name(),
-                                   option, near.empty() ? "" : "; did you mean " + near + "?"));
+      throw UsageError("{} knows no option {}{}; --help says more", command.name(), option,
+                       near.empty() ? "" : "; did you mean " + near + "?");
     }
     throw UsageError(std::string(error.what()) + "; --help says more");
   } catch (const CLI::ParseError& error) {

@@ -1,6 +1,5 @@
 // `assay completion SHELL`: what a shell runs at a Tab. The shell's script asks this program, which
 // reads what may follow off its own parser, and names off the files of the current folder.
-#include <fmt/format.h>
 
 #include <filesystem>
 #include <memory>
@@ -12,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/shipped.h"
+#include "base/file.h"
 #include "base/terminal.h"
 #include "cli/include_path.h"
 #include "cli/verbs.h"

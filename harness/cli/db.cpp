@@ -88,8 +88,8 @@ int merge(const std::vector<std::string>& paths, const fs::path& output) {
   for (const char* suffix : {"-wal", "-journal"}) {
     // SQLite would take its rows for those of the new database.
     if (!fs::exists(output.string() + suffix)) continue;
-    throw UsageError(fmt::format("{0}{1} is left of another database {0}, which is gone; remove it",
-                                 output.string(), suffix));
+    throw UsageError("{0}{1} is left of another database {0}, which is gone; remove it",
+                     output.string(), suffix);
   }
   std::vector<Store> sources;
   for (const std::string& path : paths) sources.push_back(Store::open_readonly(path));

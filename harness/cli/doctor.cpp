@@ -179,8 +179,8 @@ int run_doctor(const DoctorOptions& options) {
   const char* end = options.device.data() + options.device.size();
   if (options.device != "all" &&
       (std::from_chars(options.device.data(), end, only).ptr != end || only < 0)) {
-    throw UsageError(fmt::format("--device {} is not a GPU's index, which counts from 0, nor all",
-                                 options.device));
+    throw UsageError("--device {} is not a GPU's index, which counts from 0, nor all",
+                     options.device);
   }
   std::vector<Finding> findings{{"assay", ASSAY_VERSION}};
   const std::unique_ptr<Compiler> compiler = look_for_compiler(findings);
@@ -219,8 +219,7 @@ int run_doctor(const DoctorOptions& options) {
 
   if (num_gpus > 0 && can_compile) {
     if (only >= num_gpus) {
-      throw UsageError(
-          fmt::format("--device {}: this machine has GPUs 0 to {}", only, num_gpus - 1));
+      throw UsageError("--device {}: this machine has GPUs 0 to {}", only, num_gpus - 1);
     }
     std::vector<ComparedGpu> gpus;
     for (int index = std::max(only, 0); index < (only < 0 ? num_gpus : only + 1); ++index) {

@@ -15,7 +15,6 @@
 #include "compile/nvrtc_compiler.h"
 #include "device/gpu_device.h"
 #include "judge/reference_shapes.h"
-#include "messages/emulator.h"
 #include "report/table.h"
 #include "report/trials_view.h"
 #include "space/small_problem.h"

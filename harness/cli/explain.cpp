@@ -1,9 +1,6 @@
 // `assay explain`: what the time of a trial is made of, and why one of two is faster.
-#include <fmt/format.h>
 
-#include <algorithm>
-#include <optional>
-
+#include "report/explain.h"
 #include "base/device_info.h"
 #include "base/error.h"
 #include "base/terminal.h"
@@ -12,7 +9,6 @@
 #include "cli/results.h"
 #include "cli/verbs.h"
 #include "report/entry_json.h"
-#include "report/explain.h"
 
 namespace assay {
 namespace {
@@ -44,9 +40,9 @@ Figures figures_of_trial(FigureSource& source, const ExplainOptions& options, st
   const Outcome& outcome = row.record.outcome;
   if (!outcome.timing && outcome.status != Status::compiled) {
     throw UsageError(
-        fmt::format("trial {} has no time to explain: its status is {}; see assay "
-                    "show {}",
-                    id, to_text(outcome.status), id));
+        "trial {} has no time to explain: its status is {}; see assay "
+        "show {}",
+        id, to_text(outcome.status), id);
   }
   Figures figures = source.of_trial(row, FigureSource::Code::read);
   if (!options.other.empty()) add_rounds(figures, options, row);

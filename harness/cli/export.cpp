@@ -1,8 +1,6 @@
 // `assay export`: the tuned tables for other software, or every trial of a sweep as a recording.
 #include "report/export.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -112,8 +110,7 @@ std::vector<TrialRow> load_trials(const ExportOptions& options, const Store& sto
 std::filesystem::path default_output(const Recording& recording) {
   std::filesystem::path name = recording.sweep;
   if (name.empty() || name != name.filename() || name == "." || name == "..") {
-    throw UsageError(
-        fmt::format("sweep '{}' is no name of a file: name one with --output", recording.sweep));
+    throw UsageError("sweep '{}' is no name of a file: name one with --output", recording.sweep);
   }
   return std::filesystem::path("results/recorded") / recording.device.slug() / (name += ".jsonl");
 }
@@ -188,7 +185,7 @@ void write_named(const std::filesystem::path& folder, const std::vector<NamedTex
 
 int run_export(const ExportOptions& options) {
   if (options.format != kVllmMoe && std::filesystem::is_directory(options.output)) {
-    throw UsageError(fmt::format("--output {} is a folder; name a file", options.output));
+    throw UsageError("--output {} is a folder; name a file", options.output);
   }
   if (options.format == kPack && options.output.empty()) {
     throw UsageError("--format pack needs --output FILE: a pack is no text");

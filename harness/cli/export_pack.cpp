@@ -12,7 +12,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -31,7 +30,6 @@
 #include "spec/kernel_spec.h"
 #include "spec/sweep_spec.h"
 #include "spec/twins.h"
-#include "tuner/compile_job.h"
 #include "tuner/kernel_version.h"
 
 namespace assay {
@@ -94,9 +92,9 @@ class PackMaker {
     for (const PackTable& other : pack_.tables) {
       if (other.op != table.op || other.device.name != table.device.name) continue;
       throw UsageError(
-          fmt::format("a pack holds one table of an op on a GPU, and {} on {} has two: {}, and {}; "
-                      "choose with --protocol or --objective",
-                      table.op, table.device.name, other.conditions, conditions_text(table)));
+          "a pack holds one table of an op on a GPU, and {} on {} has two: {}, and {}; "
+          "choose with --protocol or --objective",
+          table.op, table.device.name, other.conditions, conditions_text(table));
     }
     PackTable packed{table.op, table.device, conditions_text(table), {}, 0, {}};
     std::vector<std::string> measured;

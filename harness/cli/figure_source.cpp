@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -12,10 +11,8 @@
 #include "cli/gpu_setup.h"
 #include "cli/include_path.h"
 #include "judge/ceilings.h"
-#include "report/entry_json.h"
 #include "space/launched.h"
 #include "space/plan.h"
-#include "tuner/compile_job.h"
 #include "tuner/kernel_version.h"
 
 namespace assay {
@@ -87,9 +84,7 @@ CompiledEntries FigureSource::add_code(Figures& figures, const CompileJob& job) 
     figures.findings = findings_of(inspected.code);
     if (!figures.report) figures.report = inspected.report;
     return std::move(inspected.entries);
-  } catch (const UsageError& error) {
-    figures.no_code = error.what();
-  } catch (const Error& error) {
+  } catch (const FormattedError& error) {
     figures.no_code = error.what();
   }
   return {};
@@ -143,9 +138,6 @@ CodeCounts FigureSource::code_of(const TrialRow& row, const std::string& baselin
   const auto [found, is_new] = counts_.try_emplace(key);
   CodeCounts& counts = found->second;
   if (!is_new) return counts;
-  const auto say_why_not = [&](std::string_view why) {
-    counts.none = why.substr(0, why.find('\n'));
-  };
   try {
     auto ahead = begun_.extract(key);
     auto begun = ahead.empty() ? begin_code(row, baseline) : std::move(ahead.mapped());
@@ -153,10 +145,9 @@ CodeCounts FigureSource::code_of(const TrialRow& row, const std::string& baselin
       add_counts(counts,
                  read_compiled(std::move(each), row.record.kernel.name, has_disassembler()));
     }
-  } catch (const UsageError& error) {
-    say_why_not(error.what());
-  } catch (const Error& error) {
-    say_why_not(error.what());
+  } catch (const FormattedError& error) {
+    const std::string_view why = error.what();
+    counts.none = why.substr(0, why.find('\n'));
   }
   return counts;
 }
@@ -166,8 +157,7 @@ void FigureSource::compile_ahead(const TrialRow& row, const std::string& baselin
   if (counts_.contains(key) || begun_.contains(key)) return;
   try {
     begun_.emplace(key, begin_code(row, baseline));
-  } catch (const UsageError&) {  // code_of() says why
-  } catch (const Error&) {
+  } catch (const FormattedError&) {  // code_of() says why
   }
 }
 

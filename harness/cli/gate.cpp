@@ -115,6 +115,47 @@ int run_gate(const GateOptions& options) {
   return exit_code(gate);
 }
 
+struct CompareOptions {
+  std::string before;
+  std::string after;
+  ResultOptions filter;
+  std::string margin = "2%";
+  bool json = false;
+};
+
+int run_compare(const CompareOptions& options) {
+  const double margin_ratio = parse_margin(options.margin);
+  const Run before = load_run(options.before, options.filter);
+  const Run after = load_run(options.after, options.filter);
+  const RunComparison comparison = compare_runs(before, after, margin_ratio);
+  write_out(options.json ? document("compare", comparison_json(comparison))
+                         : comparison_text(comparison, Shown::all, stdout_terminal()));
+  const int worse = comparison.count(Fate::slower) + comparison.count(Fate::failed);
+  return worse > 0 ? kExitNo : kExitDone;
+}
+
+struct HistoryOptions {
+  std::vector<std::string> paths;
+  ResultOptions filter;
+  std::string margin = "1%";
+  bool json = false;
+};
+
+int run_history(const HistoryOptions& options) {
+  const double least_ratio = parse_margin(options.margin);
+  HistoryBuilder builder;
+  for (const std::string& path : run_files(options.paths)) {
+    for (Run& run : load_runs(path, options.filter)) builder.add(std::move(run));
+  }
+  const std::vector<ResultHistory> histories = builder.finish(least_ratio);
+  if (histories.empty()) {
+    throw UsageError("no verdict in {}; a history is of re-ranked results",
+                     fmt::join(options.paths, ", "));
+  }
+  write_out(options.json ? history_json(histories) : history_text(histories, stdout_terminal()));
+  return kExitDone;
+}
+
 }  // namespace
 
 void add_gate(Command program) {
@@ -142,29 +183,6 @@ void add_gate(Command program) {
       "example: assay gate results/assay.db --baseline main.jsonl --markdown summary.md");
 }
 
-namespace {
-
-struct CompareOptions {
-  std::string before;
-  std::string after;
-  ResultOptions filter;
-  std::string margin = "2%";
-  bool json = false;
-};
-
-int run_compare(const CompareOptions& options) {
-  const double margin_ratio = parse_margin(options.margin);
-  const Run before = load_run(options.before, options.filter);
-  const Run after = load_run(options.after, options.filter);
-  const RunComparison comparison = compare_runs(before, after, margin_ratio);
-  write_out(options.json ? document("compare", comparison_json(comparison))
-                         : comparison_text(comparison, Shown::all, stdout_terminal()));
-  const int worse = comparison.count(Fate::slower) + comparison.count(Fate::failed);
-  return worse > 0 ? kExitNo : kExitDone;
-}
-
-}  // namespace
-
 void add_compare(Command program) {
   auto [verb, options] = program.add_verb<CompareOptions>(
       "compare", "what became faster or slower from one run to another, result by result",
@@ -184,32 +202,6 @@ void add_compare(Command program) {
       "example: assay compare old.jsonl results/assay.db\n"
       "example: assay compare 'results/assay.db#3' 'results/assay.db#7'");
 }
-
-namespace {
-
-struct HistoryOptions {
-  std::vector<std::string> paths;
-  ResultOptions filter;
-  std::string margin = "1%";
-  bool json = false;
-};
-
-int run_history(const HistoryOptions& options) {
-  const double least_ratio = parse_margin(options.margin);
-  HistoryBuilder builder;
-  for (const std::string& path : run_files(options.paths)) {
-    for (Run& run : load_runs(path, options.filter)) builder.add(std::move(run));
-  }
-  const std::vector<ResultHistory> histories = builder.finish(least_ratio);
-  if (histories.empty()) {
-    throw UsageError(fmt::format("no verdict in {}; a history is of re-ranked results",
-                                 fmt::join(options.paths, ", ")));
-  }
-  write_out(options.json ? history_json(histories) : history_text(histories, stdout_terminal()));
-  return kExitDone;
-}
-
-}  // namespace
 
 void add_history(Command program) {
   auto [verb, options] = program.add_verb<HistoryOptions>(

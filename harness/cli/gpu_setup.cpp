@@ -1,7 +1,5 @@
 #include "cli/gpu_setup.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -29,10 +27,10 @@ namespace {
 void check_driver(const Compiler& compiler) {
   const int driver = driver_cuda_version();
   if (driver == 0 || std::stoi(compiler.nvrtc_version()) <= driver / 1000) return;
-  throw Error(fmt::format(
+  throw Error(
       "NVRTC is of CUDA {}, and the driver runs what CUDA {}.{} makes; update the driver, or name "
       "an older toolkit by CUDA_HOME",
-      compiler.nvrtc_version(), driver / 1000, driver / 10 % 100));
+      compiler.nvrtc_version(), driver / 1000, driver / 10 % 100);
 }
 
 /// The worker's own kernels as a file. What the cache held under the name is not believed.

@@ -1,9 +1,7 @@
 #include "cli/include_path.h"
-#include "base/shipped.h"
+#include "base/file.h"
 
 #include <fmt/format.h>
-
-#include <system_error>
 
 #include "spec/sweep_spec.h"
 #include "spec/twins.h"

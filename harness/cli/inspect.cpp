@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/device_info.h"
@@ -21,7 +20,6 @@
 #include "report/inspect_view.h"
 #include "report/table.h"
 #include "space/plan.h"
-#include "tuner/compile_job.h"
 #include "tuner/kernel_version.h"
 
 namespace assay {
@@ -70,8 +68,8 @@ Subject inspect_config(const InspectOptions& options, const std::string& name, c
     } catch (const UsageError& error) {
       const std::vector<std::string>& archs = kernel.arch;
       if (std::ranges::find(archs, arch) != archs.end()) throw;
-      throw UsageError(fmt::format("{}\n{} is written for {}, and --arch is {}", error.what(), name,
-                                   fmt::join(archs, ", "), arch));
+      throw UsageError("{}\n{} is written for {}, and --arch is {}", error.what(), name,
+                       fmt::join(archs, ", "), arch);
     }
   };
   Subject subject{read(), name, config};
@@ -88,10 +86,10 @@ Subject inspect_config(const InspectOptions& options, const std::string& name, c
 Subject inspect_trial(const InspectOptions& options, std::int64_t id) {
   const TrialRow row = known_trial(options.db, id);
   if (row.record.toolchain.arch.empty()) {
-    throw UsageError(fmt::format(
+    throw UsageError(
         "trial {} is of another tuner's file, which does not say what it was compiled for; name "
         "the configuration: assay inspect {}:{}",
-        id, row.record.kernel.name, to_text(row.record.config)));
+        id, row.record.kernel.name, to_text(row.record.config));
   }
   return inspect_config(options, row.record.kernel.name, row.record.config,
                         row.record.toolchain.arch, &row);
@@ -113,7 +111,7 @@ Subject inspect_file(const InspectOptions& options, const fs::path& path) {
   if (extension == ".cubin") {
     if (!content.starts_with("\x7f"
                              "ELF")) {
-      throw UsageError(fmt::format("{}: no machine code; a cubin is an ELF file", title));
+      throw UsageError("{}: no machine code; a cubin is an ELF file", title);
     }
     return {{title, disassemble(path, title)}, {}, {}};
   }
@@ -130,17 +128,17 @@ Subject find_subject(const InspectOptions& options, const std::string& target) {
   if (const auto named = named_config(target)) {
     return inspect_config(options, named->kernel, named->config, options.arch, nullptr);
   }
-  throw UsageError(fmt::format(
+  throw UsageError(
       "expected a trial's number, a configuration such as sgemm:TILE=8,..., or a file that ends in "
       ".cu, .ptx, .cubin or .sass, found \"{}\"",
-      target));
+      target);
 }
 
 Subject inspect_one(const InspectOptions& options, const std::string& target) {
   Subject subject = find_subject(options, target);
   if (subject.inspected.code.functions.empty()) {
-    throw UsageError(fmt::format("{}: no code; a kernel begins with extern \"C\" __global__ void",
-                                 subject.inspected.title));
+    throw UsageError("{}: no code; a kernel begins with extern \"C\" __global__ void",
+                     subject.inspected.title);
   }
   return subject;
 }
@@ -164,9 +162,8 @@ int run_inspect(const InspectOptions& options) {
   if (!options.output.empty()) {
     const std::string& cubin = subject.inspected.cubin;
     if (cubin.empty()) {
-      throw UsageError(
-          fmt::format("{} is code already; --output is of a trial, a configuration or a source",
-                      options.target));
+      throw UsageError("{} is code already; --output is of a trial, a configuration or a source",
+                       options.target);
     }
     write_file_atomic(options.output, cubin);
   }

@@ -1,6 +1,5 @@
 // `assay judge OP SUBMISSION...`: what a kernel of an op is worth. Each problem is a sweep of the
 // submission, beside the best kernel that the database knows.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,12 +10,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/stats.h"
 #include "base/terminal.h"
 #include "cli/board.h"
 #include "cli/figure_source.h"
 #include "cli/include_path.h"
-#include "cli/judged_op.h"
 #include "cli/results.h"
 #include "cli/sweep_target.h"
 #include "cli/verbs.h"
@@ -25,6 +22,7 @@
 #include "report/entry_json.h"
 #include "report/judged_kernel.h"
 #include "report/tuned_table.h"
+#include "space/space.h"
 #include "spec/op_file.h"
 #include "spec/twins.h"
 #include "tuner/kernel_version.h"
@@ -52,26 +50,6 @@ struct JudgeOptions : KernelFolders {
   bool full = false;
   bool json = false;
   bool trace = false;
-};
-
-/// A folder for what is unpacked, which goes away with this object.
-class WorkFolder {
- public:
-  WorkFolder() {
-    std::string name = (fs::temp_directory_path() / "assay-judge-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw Error("cannot make a folder like " + name);
-    path_ = name;
-  }
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-  ~WorkFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
 };
 
 Target target_of(const JudgeOptions& options, Compiler& compiler) {
@@ -310,11 +288,7 @@ class Judge {
         if (row.problem != problem || row.best.kernel == kernel.name) continue;
         std::optional<KernelSpec> found = find_kernel(kernels_, row.best.kernel);
         if (!found || found->params.size() != row.best.config.size()) continue;
-        for (std::size_t i = 0; i < found->params.size(); ++i) {
-          found->params[i].values = {row.best.config[i].second};
-          found->params[i].device_values.clear();
-        }
-        return found;
+        return with_values_of(row.best.config, *std::move(found));
       }
     }
     return std::nullopt;

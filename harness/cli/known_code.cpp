@@ -6,11 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
-#include <filesystem>
-#include <future>
-#include <utility>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/limits.h"
@@ -30,178 +26,6 @@ namespace fs = std::filesystem;
 
 // Of nvdisasm, on the largest code in seconds.
 constexpr double kDisassemblyTimeoutS = 120;
-
-/// A file that is there as long as this object.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(std::string_view content)
-      : path_(fs::temp_directory_path() / fmt::format("assay-{}.cubin", ::getpid())) {
-    write_file_atomic(path_, content);
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    std::error_code ignored;
-    fs::remove(path_, ignored);
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
-}  // namespace
-
-std::optional<std::int64_t> trial_number(const std::string& target) {
-  if (target.empty() || target.size() >= 19 ||
-      !std::ranges::all_of(target, [](unsigned char c) { return std::isdigit(c) != 0; })) {
-    return std::nullopt;
-  }
-  return std::stoll(target);
-}
-
-std::optional<NamedConfig> named_config(const std::string& target) {
-  const std::size_t colon = target.find(':');
-  if (colon == std::string::npos || colon == 0) return std::nullopt;
-  return NamedConfig{target.substr(0, colon), parse_config(target.substr(colon + 1))};
-}
-
-void refuse_target(const std::string& target) {
-  throw UsageError(fmt::format(
-      "expected a trial's number, or a configuration such as sgemm:TILE=8,..., found \"{}\"",
-      target));
-}
-
-TrialRow known_trial(const std::string& db, std::int64_t id) {
-  const Store store = open_results(db);
-  std::optional<TrialRow> row = store.trial(id);
-  if (!row) {
-    throw UsageError(fmt::format("no trial {} in {}; assay show --times and --failures list ids",
-                                 id, store.path().string()));
-  }
-  return std::move(*row);
-}
-
-KernelSpec known_kernel(const std::string& folder, const std::string& name) {
-  std::optional<KernelSpec> kernel = find_kernel(folder, name);
-  if (!kernel) {
-    throw NoKernel(
-        fmt::format("there is no kernel {} in {}; name its folder with --kernels", name, folder));
-  }
-  return std::move(*kernel);
-}
-
-const KnownKernel& KnownKernels::find(const std::string& name, const std::string& command_line) {
-  const auto found = known_.find(name);
-  if (found != known_.end()) return found->second;
-  const std::string folder = kernel_folder(folder_, command_line);
-  KernelSpec kernel = known_kernel(folder, name);
-  std::vector<fs::path> include = include_path(folder, include_);
-  KernelVersion version = version_of(kernel, include);
-  return known_
-      .emplace(name, KnownKernel{std::move(kernel), std::move(version), std::move(include)})
-      .first->second;
-}
-
-Config complete(const KernelSpec& kernel, const Config& given) {
-  Config config;
-  for (const ParamSpec& param : kernel.params) {
-    const auto value = std::ranges::find(given, param.name, &Config::value_type::first);
-    if (value != given.end()) {
-      // A number that is not in the list can be looked at; a word has no meaning then.
-      const bool is_listed = std::ranges::find(param.values, value->second) != param.values.end();
-      if (!is_listed && std::holds_alternative<std::string>(value->second)) {
-        std::string allowed;
-        for (const Value& of : param.values) allowed += (allowed.empty() ? "" : ", ") + to_text(of);
-        throw UsageError(fmt::format("{}: {} is {}; expected one of {}", kernel.name, param.name,
-                                     to_text(value->second), allowed));
-      }
-      config.push_back(*value);
-    } else if (param.values.size() == 1 && param.device_values.empty()) {
-      config.emplace_back(param.name, param.values.front());
-    } else {
-      throw UsageError(
-          fmt::format("{}: the configuration lacks {}; a trial's number names one, "
-                      "too: assay show --times",
-                      kernel.name, param.name));
-    }
-  }
-  for (const auto& [name, value] : given) {
-    const bool is_known = std::ranges::any_of(
-        kernel.params, [&, &of = name](const ParamSpec& param) { return param.name == of; });
-    if (!is_known) throw UsageError(fmt::format("{} has no parameter {}", kernel.name, name));
-  }
-  return config;
-}
-
-void check_size(const std::string& dim, const Number& value) {
-  const auto* const size = std::get_if<std::int64_t>(&value);
-  if (size && *size >= 1) return;
-  throw UsageError(
-      fmt::format("--problem: {}={} is no integer of at least 1", dim, to_text(value)));
-}
-
-bool has_disassembler() { return !find_tool("nvdisasm").empty(); }
-
-Code disassemble(const fs::path& cubin, const std::string& title) {
-  const fs::path nvdisasm = find_tool("nvdisasm");
-  if (nvdisasm.empty()) {
-    throw Error(
-        "there is no nvdisasm in the CUDA toolkit or in PATH, which machine code needs; install "
-        "it or set CUDA_HOME; the PTX of a source or a configuration is read without it");
-  }
-  const auto run_with = [&](std::vector<std::string> options) {
-    options.insert(options.end(), {"--print-code", cubin.string()});
-    return run_tool(nvdisasm, std::move(options), kDisassemblyTimeoutS, kMaxRecordingBytes);
-  };
-  const ToolRun run = run_with({"--print-line-info"});
-  if (!run.succeeded()) {
-    throw UsageError(fmt::format(
-        "nvdisasm cannot read {}: {}; it reads what a toolkit of its own version, or an older one, "
-        "has made",
-        cubin.string(), run.end ? run.end->text + ": " + run.last_line() : "no answer"));
-  }
-  // It prints either source lines or how many registers are alive. Without the latter we do, too.
-  const ToolRun counting = run_with({"--life-range-mode", "count"});
-  return read_sass(run.output, title, counting.succeeded() ? counting.output : "");
-}
-
-std::future<CompileResult> begin_reading(Compiler& compiler, CompileJob job) {
-  job.for_reading = true;
-  return compiler.submit(std::move(job));
-}
-
-Inspected read_compiled(std::future<CompileResult> begun, std::string title, bool sass) {
-  while (begun.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
-    check_interrupt();
-  }
-  CompileResult result = begun.get();
-  if (!result.ok) {
-    if (result.log.find("does not compile for architecture") != std::string::npos) {
-      result.log += "\nname another with --arch";
-    }
-    throw UsageError(fmt::format("{} does not compile:\n{}", title, result.log));
-  }
-  Inspected inspected;
-  inspected.report = result.report;
-  inspected.entries = {kernel_limits_of(result.cubin), result.symbols};
-  if (sass) {
-    const TemporaryFile file(result.cubin);
-    inspected.code = disassemble(file.path(), title);
-    const std::string_view prefix = SourceTree::kPrefix;
-    for (std::string& path : inspected.code.files) {
-      const std::size_t at = path.find(prefix);
-      if (at != std::string::npos) path.erase(at, prefix.size());
-    }
-  } else {
-    inspected.code = read_ptx(result.ptx, title);
-  }
-  inspected.title = std::move(title);
-  inspected.cubin = std::move(result.cubin);
-  return inspected;
-}
-
-namespace {
 
 /// The memory of the fastest baseline; 0: not known. `name` begins with the baseline's name and
 /// ends with how the baseline is run, such as "_graph".
@@ -234,6 +58,155 @@ std::optional<Plan> plan_of(const KernelSpec& kernel, const Problem& problem, co
 }
 
 }  // namespace
+
+std::optional<std::int64_t> trial_number(const std::string& target) {
+  if (target.empty() || target.size() >= 19 ||
+      !std::ranges::all_of(target, [](unsigned char c) { return std::isdigit(c) != 0; })) {
+    return std::nullopt;
+  }
+  return std::stoll(target);
+}
+
+std::optional<NamedConfig> named_config(const std::string& target) {
+  const std::size_t colon = target.find(':');
+  if (colon == std::string::npos || colon == 0) return std::nullopt;
+  return NamedConfig{target.substr(0, colon), parse_config(target.substr(colon + 1))};
+}
+
+void refuse_target(const std::string& target) {
+  throw UsageError(
+      "expected a trial's number, or a configuration such as sgemm:TILE=8,..., found \"{}\"",
+      target);
+}
+
+TrialRow known_trial(const std::string& db, std::int64_t id) {
+  const Store store = open_results(db);
+  std::optional<TrialRow> row = store.trial(id);
+  if (!row) {
+    throw UsageError("no trial {} in {}; assay show --times and --failures list ids", id,
+                     store.path().string());
+  }
+  return std::move(*row);
+}
+
+KernelSpec known_kernel(const std::string& folder, const std::string& name) {
+  std::optional<KernelSpec> kernel = find_kernel(folder, name);
+  if (!kernel) {
+    throw NoKernel("there is no kernel {} in {}; name its folder with --kernels", name, folder);
+  }
+  return std::move(*kernel);
+}
+
+const KnownKernel& KnownKernels::find(const std::string& name, const std::string& command_line) {
+  const auto found = known_.find(name);
+  if (found != known_.end()) return found->second;
+  const std::string folder = kernel_folder(folder_, command_line);
+  KernelSpec kernel = known_kernel(folder, name);
+  std::vector<fs::path> include = include_path(folder, include_);
+  KernelVersion version = version_of(kernel, include);
+  return known_
+      .emplace(name, KnownKernel{std::move(kernel), std::move(version), std::move(include)})
+      .first->second;
+}
+
+Config complete(const KernelSpec& kernel, const Config& given) {
+  Config config;
+  for (const ParamSpec& param : kernel.params) {
+    const auto value = std::ranges::find(given, param.name, &Config::value_type::first);
+    if (value != given.end()) {
+      // A number that is not in the list can be looked at; a word has no meaning then.
+      const bool is_listed = std::ranges::find(param.values, value->second) != param.values.end();
+      if (!is_listed && std::holds_alternative<std::string>(value->second)) {
+        std::string allowed;
+        for (const Value& of : param.values) allowed += (allowed.empty() ? "" : ", ") + to_text(of);
+        throw UsageError("{}: {} is {}; expected one of {}", kernel.name, param.name,
+                         to_text(value->second), allowed);
+      }
+      config.push_back(*value);
+    } else if (param.values.size() == 1 && param.device_values.empty()) {
+      config.emplace_back(param.name, param.values.front());
+    } else {
+      throw UsageError(
+          "{}: the configuration lacks {}; a trial's number names one, "
+          "too: assay show --times",
+          kernel.name, param.name);
+    }
+  }
+  for (const auto& [name, value] : given) {
+    const bool is_known = std::ranges::any_of(
+        kernel.params, [&, &of = name](const ParamSpec& param) { return param.name == of; });
+    if (!is_known) throw UsageError("{} has no parameter {}", kernel.name, name);
+  }
+  return config;
+}
+
+void check_size(const std::string& dim, const Number& value) {
+  const auto* const size = std::get_if<std::int64_t>(&value);
+  if (size && *size >= 1) return;
+  throw UsageError("--problem: {}={} is no integer of at least 1", dim, to_text(value));
+}
+
+bool has_disassembler() { return !find_tool("nvdisasm").empty(); }
+
+Code disassemble(const fs::path& cubin, const std::string& title) {
+  const fs::path nvdisasm = find_tool("nvdisasm");
+  if (nvdisasm.empty()) {
+    throw Error(
+        "there is no nvdisasm in the CUDA toolkit or in PATH, which machine code needs; install "
+        "it or set CUDA_HOME; the PTX of a source or a configuration is read without it");
+  }
+  const auto run_with = [&](std::vector<std::string> options) {
+    options.insert(options.end(), {"--print-code", cubin.string()});
+    return run_tool(nvdisasm, std::move(options), kDisassemblyTimeoutS, kMaxRecordingBytes);
+  };
+  const ToolRun run = run_with({"--print-line-info"});
+  if (!run.succeeded()) {
+    throw UsageError(
+        "nvdisasm cannot read {}: {}; it reads what a toolkit of its own version, or an older one, "
+        "has made",
+        cubin.string(), run.end ? run.end->text + ": " + run.last_line() : "no answer");
+  }
+  // It prints either source lines or how many registers are alive. Without the latter we do, too.
+  const ToolRun counting = run_with({"--life-range-mode", "count"});
+  return read_sass(run.output, title, counting.succeeded() ? counting.output : "");
+}
+
+std::future<CompileResult> begin_reading(Compiler& compiler, CompileJob job) {
+  job.for_reading = true;
+  return compiler.submit(std::move(job));
+}
+
+Inspected read_compiled(std::future<CompileResult> begun, std::string title, bool sass) {
+  while (begun.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
+    check_interrupt();
+  }
+  CompileResult result = begun.get();
+  if (!result.ok) {
+    if (result.log.find("does not compile for architecture") != std::string::npos) {
+      result.log += "\nname another with --arch";
+    }
+    throw UsageError("{} does not compile:\n{}", title, result.log);
+  }
+  Inspected inspected;
+  inspected.report = result.report;
+  inspected.entries = {kernel_limits_of(result.cubin), result.symbols};
+  if (sass) {
+    const WorkFolder work;
+    const fs::path cubin = work.path() / "kernel.cubin";
+    write_file_atomic(cubin, result.cubin);
+    inspected.code = disassemble(cubin, title);
+    const std::string_view prefix = SourceTree::kPrefix;
+    for (std::string& path : inspected.code.files) {
+      const std::size_t at = path.find(prefix);
+      if (at != std::string::npos) path.erase(at, prefix.size());
+    }
+  } else {
+    inspected.code = read_ptx(result.ptx, title);
+  }
+  inspected.title = std::move(title);
+  inspected.cubin = std::move(result.cubin);
+  return inspected;
+}
 
 std::optional<KernelSpec> contract_of(const std::string& kernel, const std::string& contract_hash,
                                       const TrialRow* trial) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/trial_record.h"
+#include "base/trial.h"
 #include "compile/compiler.h"
 #include "report/inspect_view.h"
 #include "report/tuned_table.h"

@@ -261,8 +261,7 @@ int list_recordings(const ListOptions& options) {
 
 int run_list(const ListOptions& options) {
   if (options.recordings && !options.paths.empty()) {
-    throw UsageError(
-        fmt::format("--recordings lists results/recorded; leave out {}", options.paths.front()));
+    throw UsageError("--recordings lists results/recorded; leave out {}", options.paths.front());
   }
   if (options.recordings) return list_recordings(options);
   if (options.paths.size() == 1 && fs::path(options.paths[0]).extension() == ".pack") {

@@ -7,9 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/shipped.h"
 #include "base/terminal.h"
-#include "cli/include_path.h"
 #include "cli/verbs.h"
 #include "spec/draft.h"
 
@@ -27,9 +25,8 @@ std::string schema_line() {
 
 int write_draft(const fs::path& source) {
   if (source.extension() != ".cu") {
-    throw UsageError(
-        fmt::format("{}: a contract finds its source by the name, which ends in .cu; rename it",
-                    source.string()));
+    throw UsageError("{}: a contract finds its source by the name, which ends in .cu; rename it",
+                     source.string());
   }
   const fs::path contract = fs::path(source).replace_extension(".yaml");
   const std::string draft = schema_line() + draft_contract(source);

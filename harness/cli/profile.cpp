@@ -17,7 +17,6 @@
 #include "report/entry_json.h"
 #include "report/table.h"
 #include "report/trials_view.h"
-#include "spec/twins.h"
 #include "tuner/kernel_version.h"
 #include "tuner/sweep_run.h"
 
@@ -55,8 +54,8 @@ ProfiledSubject subject_of_trial(const ProfileOptions& options, std::int64_t id)
   ProfiledSubject subject{known_kernel(folder, record.kernel.name), record.problem, record.config,
                           record.protocol.name, folder};
   if (version_of(subject.kernel, include_path(folder, options.include)) != record.kernel) {
-    throw UsageError(fmt::format("{} has changed since trial {}; sweep it again",
-                                 subject.kernel.yaml_path.string(), id));
+    throw UsageError("{} has changed since trial {}; sweep it again",
+                     subject.kernel.yaml_path.string(), id);
   }
   subject.trial = std::move(row);
   return subject;
@@ -72,8 +71,8 @@ ProfiledSubject subject_of_config(const ProfileOptions& options, const NamedConf
     const auto entry = std::ranges::find_if(
         problem, [&, &of = name](const auto& each) { return each.first == of; });
     if (entry == problem.end()) {
-      throw UsageError(fmt::format("--problem: {} has no dimension or trait \"{}\"; it has {}",
-                                   named.kernel, name, to_text(problem)));
+      throw UsageError("--problem: {} has no dimension or trait \"{}\"; it has {}", named.kernel,
+                       name, to_text(problem));
     }
     const auto& dims = kernel.dims;
     if (std::ranges::find(dims, name) != dims.end()) check_size(name, value);
@@ -96,8 +95,8 @@ std::vector<CounterRow> rows_of(const ProfileOptions& options) {
   }
   for (const std::string& metric : options.metrics) {
     if (metric.find("__") == metric.npos) {
-      throw UsageError(fmt::format(
-          "--metric {}: expected a name of CUPTI's, such as lts__t_sectors.sum", metric));
+      throw UsageError("--metric {}: expected a name of CUPTI's, such as lts__t_sectors.sum",
+                       metric);
     }
     rows.push_back({metric, metric, "", "", "as CUPTI counts it"});
   }
@@ -167,7 +166,7 @@ int run_profile(const ProfileOptions& options) {
   SweepRun& run = lone.run;
   const CompileResult compiled = run.compile(subject.kernel, subject.problem, subject.config);
   if (!compiled.ok) {
-    throw UsageError(fmt::format("{} does not compile:\n{}", subject.kernel.name, compiled.log));
+    throw UsageError("{} does not compile:\n{}", subject.kernel.name, compiled.log);
   }
   const TrialRequest request = [&] {
     try {

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
-#include <map>
 #include <memory>
 
 #include "base/error.h"
@@ -16,7 +15,6 @@
 #include "cli/known_code.h"
 #include "cli/results.h"
 #include "cli/verbs.h"
-#include "report/page.h"
 #include "report/page_data.h"
 #include "report/run_comparison.h"
 #include "space/plan.h"
@@ -109,7 +107,7 @@ class Comparer {
 
 int run_report(const ReportOptions& options) {
   if (std::filesystem::is_directory(options.html)) {
-    throw UsageError(fmt::format("--html {} is a folder; name a file", options.html));
+    throw UsageError("--html {} is a folder; name a file", options.html);
   }
   const Filter& filter = options.filter;
   std::vector<std::string> paths = options.paths;

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/nearest.h"
 #include "base/terminal.h"
 
 namespace assay {
@@ -58,7 +57,7 @@ Source parse_source(const std::string& text) {
   const std::size_t mark = text.rfind('#');
   if (mark == std::string::npos || std::filesystem::exists(text)) return {text, ""};
   if (mark + 1 == text.size()) {
-    throw UsageError(fmt::format("expected a sweep's name or number after the # of \"{}\"", text));
+    throw UsageError("expected a sweep's name or number after the # of \"{}\"", text);
   }
   return {text.substr(0, mark), text.substr(mark + 1)};
 }
@@ -82,8 +81,8 @@ void ask_for_sweep(const Store& store, const std::string& sweep, Filter& filter)
   }
   if (filter.run != 0) filter.sweep.clear();
   if (filter.run == 0 && filter.sweep.empty()) {
-    throw UsageError(fmt::format("{} has no sweep '{}'; it has {}", store.path().string(), sweep,
-                                 sweeps_text(sweeps)));
+    throw UsageError("{} has no sweep '{}'; it has {}", store.path().string(), sweep,
+                     sweeps_text(sweeps));
   }
 }
 
@@ -154,8 +153,7 @@ Run load_run(const std::string& text, const ResultOptions& asked) {
   if (!run.results.empty()) return run;
   const Run all = make_run(text, store, {});
   if (all.results.empty()) throw UsageError(text + " has no results");
-  throw UsageError(
-      fmt::format("{} has no result of {}; it has {}", text, asked_for(asked), ops_text(all)));
+  throw UsageError("{} has no result of {}; it has {}", text, asked_for(asked), ops_text(all));
 }
 
 std::vector<Run> load_runs(const std::string& path, const ResultOptions& asked) {
@@ -204,8 +202,8 @@ double parse_margin(const std::string& text, const char* option) {
   unit.erase(0, std::min(unit.find_first_not_of(' '), unit.size()));
   const double ratio = unit == "%" ? value / 100 : value;
   if (error != std::errc() || !(unit.empty() || unit == "%") || !(ratio > 0 && ratio < 1)) {
-    throw UsageError(fmt::format(
-        "{} '{}': expected more than 0 and less than 100 %, such as 2% or 0.02", option, text));
+    throw UsageError("{} '{}': expected more than 0 and less than 100 %, such as 2% or 0.02",
+                     option, text);
   }
   return ratio;
 }

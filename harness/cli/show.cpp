@@ -53,18 +53,18 @@ void read_target(ShowOptions& options) {
                                          {"--problem", !results.problem.empty()},
                                          {"--device", !results.device.empty()},
                                          {"--sweep", !results.sweep.empty()}}) {
-      if (is_given) throw UsageError(fmt::format("trial {} is one; leave {} out", *id, name));
+      if (is_given) throw UsageError("trial {} is one; leave {} out", *id, name);
     }
     options.id = id;
   } else if (target.find('=') != std::string::npos) {
     if (!options.results.problem.empty()) {
-      throw UsageError(fmt::format("{} and --problem {} are two problems; leave one out", target,
-                                   options.results.problem));
+      throw UsageError("{} and --problem {} are two problems; leave one out", target,
+                       options.results.problem);
     }
     options.results.problem = target;
   } else {
-    throw UsageError(fmt::format(
-        "expected a trial's number, or a problem such as M=16,N=4096, found \"{}\"", target));
+    throw UsageError("expected a trial's number, or a problem such as M=16,N=4096, found \"{}\"",
+                     target);
   }
 }
 

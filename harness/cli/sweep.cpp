@@ -27,8 +27,8 @@
 #include "judge/reference_shapes.h"
 #include "report/entry_json.h"
 #include "store/store.h"
-#include "tuner/fleet.h"
 #include "tuner/progress.h"
+#include "tuner/tuner.h"
 
 namespace assay {
 namespace {

@@ -5,7 +5,7 @@
 #include "base/device_info.h"
 #include "spec/sweep_spec.h"
 #include "store/store.h"
-#include "tuner/sweep_report.h"
+#include "tuner/progress.h"
 
 namespace assay {
 

@@ -8,16 +8,14 @@
 #include <cstddef>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/terminal.h"
 #include "cli/gpu_setup.h"
+#include "cli/known_code.h"
 #include "cuda/gpu_count.h"
-#include "device/compile_only_device.h"
 #include "device/gpu_device.h"
-#include "device/replay_device.h"
 #include "report/run.h"
 #include "store/gzip.h"
 #include "store/store.h"
@@ -36,9 +34,9 @@ Recording foreign_recording(const fs::path& file, const std::string& arch) {
   const auto limits = arch.empty() ? nominal_model(name) : nominal_device(arch);
   if (!limits) {
     throw UsageError(
-        fmt::format("{} is of {}, whose limits assay does not know: say with --arch which to "
-                    "compile and constrain for",
-                    file.string(), name));
+        "{} is of {}, whose limits assay does not know: say with --arch which to "
+        "compile and constrain for",
+        file.string(), name);
   }
   recording.device = *limits;
   recording.device.name = name;
@@ -65,7 +63,7 @@ Replayed read_replayed(const fs::path& file, const SweepSpec& sweep,
   Recording recording = is_tuner_file(file) ? foreign_recording(file, arch_given)
                                             : Store::open_readonly(file).record(sweep.name);
   if (recording.trials.empty()) {
-    throw UsageError(fmt::format("{}: no trials recorded", file.string()));
+    throw UsageError("{}: no trials recorded", file.string());
   }
   std::vector<std::string> notes;
   // A file of another tuner is taken for one of whatever kernel is swept.
@@ -108,7 +106,7 @@ std::optional<Replayed> own_recording(const fs::path& project, const SweepSpec& 
 }
 
 Target replay_target(Replayed replayed) {
-  auto device = std::make_unique<ReplayDevice>(std::move(replayed.recording));
+  std::unique_ptr<Device> device = make_replay_device(std::move(replayed.recording));
   std::string provenance = device->provenance();
   for (const std::string& note : replayed.notes) provenance += note;
   const std::string arch = native_arch(device->info().cc);
@@ -128,7 +126,7 @@ std::vector<int> parse_device_list(const std::string& text) {
           text + "\"");
     }
     if (std::ranges::find(indices, index) != indices.end()) {
-      throw UsageError(fmt::format("--device {}: GPU {} is named twice", text, index));
+      throw UsageError("--device {}: GPU {} is named twice", text, index);
     }
     indices.push_back(index);
     start = comma + 1;
@@ -156,12 +154,11 @@ std::vector<int> choose_gpus(const std::string& device, std::string& no_gpu_reas
     const std::vector<int> indices = parse_device_list(device);
     if (indices.size() == 1) return indices;  // its worker says whether it is there
     const int num_gpus = count_gpus(no_gpu_reason);
-    if (num_gpus == 0) throw Error(fmt::format("--device {}: {}", device, no_gpu_reason));
+    if (num_gpus == 0) throw Error("--device {}: {}", device, no_gpu_reason);
     for (const int index : indices) {
       if (index < num_gpus) continue;
-      throw Error(
-          fmt::format("--device {}: no GPU {}: the driver reports {} of them, counted from 0",
-                      device, index, num_gpus));
+      throw Error("--device {}: no GPU {}: the driver reports {} of them, counted from 0", device,
+                  index, num_gpus);
     }
     return indices;
   }
@@ -178,7 +175,7 @@ Target target_without_gpu(const std::string& device, const std::string& arch_giv
                           const std::string& no_gpu_reason) {
   if (device == "none") {
     const std::string arch = arch_given.empty() ? "90a" : arch_given;
-    return {std::make_unique<CompileOnlyDevice>(nominal_device(arch)), "", arch, true};
+    return {make_compile_only_device(nominal_device(arch)), "", arch, true};
   }
   if (!device.empty()) {
     return replay_target(
@@ -187,9 +184,9 @@ Target target_without_gpu(const std::string& device, const std::string& arch_giv
   std::optional<Replayed> replayed = own_recording(project, sweep, include_directories);
   if (!replayed) {
     throw Error(
-        fmt::format("{}, and results/recorded has no recording of {}; run with --device "
-                    "emulate to check a sample on the CPU, none to compile only, or replay:FILE",
-                    no_gpu_reason, sweep.name));
+        "{}, and results/recorded has no recording of {}; run with --device "
+        "emulate to check a sample on the CPU, none to compile only, or replay:FILE",
+        no_gpu_reason, sweep.name);
   }
   Target target = replay_target(std::move(*replayed));
   const std::string gpu = target.device->info().name;
@@ -240,8 +237,8 @@ void choose_problems(const std::string& text, SweepSpec& sweep) {
   const Problem& pattern = sweep.problems.front();
   for (const auto& [dim, value] : asked) {
     if (!value_of(pattern, dim)) {
-      throw UsageError(fmt::format("--problem: {} has no dimension or trait \"{}\"; it has {}",
-                                   sweep.name, dim, to_text(pattern)));
+      throw UsageError("--problem: {} has no dimension or trait \"{}\"; it has {}", sweep.name, dim,
+                       to_text(pattern));
     }
     if (is_dim(dim)) check_size(dim, value);
   }
@@ -260,9 +257,9 @@ void choose_problems(const std::string& text, SweepSpec& sweep) {
   }
   if (kept.empty()) {
     throw UsageError(
-        fmt::format("--problem {}: no problem of {} agrees; name all of {} to run one "
-                    "that the sweep does not list",
-                    text, sweep.name, to_text(pattern)));
+        "--problem {}: no problem of {} agrees; name all of {} to run one "
+        "that the sweep does not list",
+        text, sweep.name, to_text(pattern));
   }
   sweep.problems = std::move(kept);
 }
@@ -286,14 +283,14 @@ void choose_logged_problems(const std::string& file, SweepSpec& sweep) {
       const bool same_names =
           std::equal(found.begin(), found.end(), pattern.begin(), pattern.end(),
                      [](const auto& a, const auto& b) { return a.first == b.first; });
-      if (!same_names) throw UsageError(fmt::format("expected {}", to_text(pattern)));
+      if (!same_names) throw UsageError("expected {}", to_text(pattern));
       if (std::ranges::find(logged, found) == logged.end()) logged.push_back(found);
     } catch (const UsageError& error) {
-      throw UsageError(fmt::format("{}:{}: {}", file, line + 1, error.what()));
+      throw UsageError("{}:{}: {}", file, line + 1, error.what());
     }
   }
   if (logged.empty()) {
-    throw UsageError(fmt::format("--sizes {}: no line is of {}", file, sweep.kernels.front().op));
+    throw UsageError("--sizes {}: no line is of {}", file, sweep.kernels.front().op);
   }
   sweep.problems = std::move(logged);
 }
@@ -305,12 +302,11 @@ void choose_shard(const std::string& text, SweepSpec& sweep) {
   const bool is_pair = first.ec == std::errc() && first.ptr != end && *first.ptr == '/';
   const auto second = is_pair ? std::from_chars(first.ptr + 1, end, count) : first;
   if (!is_pair || second.ec != std::errc() || second.ptr != end || shard < 1 || shard > count) {
-    throw UsageError(
-        fmt::format("--shard: expected two numbers as 3/8, the first 1 to 8, found \"{}\"", text));
+    throw UsageError("--shard: expected two numbers as 3/8, the first 1 to 8, found \"{}\"", text);
   }
   if (count > sweep.problems.size()) {
-    throw UsageError(fmt::format("--shard {}: {} has {} problems, so at most as many shards", text,
-                                 sweep.name, sweep.problems.size()));
+    throw UsageError("--shard {}: {} has {} problems, so at most as many shards", text, sweep.name,
+                     sweep.problems.size());
   }
   std::vector<Problem> kept;
   for (std::size_t i = shard - 1; i < sweep.problems.size(); i += count) {

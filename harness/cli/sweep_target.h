@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/recording.h"
+#include "base/rank.h"
 #include "compile/compiler.h"
 #include "device/device.h"
 #include "spec/kernel_spec.h"

@@ -6,20 +6,17 @@
 #include <filesystem>
 #include <limits>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/terminal.h"
 #include "cli/gpu_setup.h"
-#include "cli/include_path.h"
 #include "cli/known_code.h"
 #include "cli/verbs.h"
 #include "compile/nvrtc_compiler.h"
 #include "report/entry_json.h"
 #include "report/tuned_table.h"
-#include "spec/twins.h"
 
 namespace assay {
 namespace {
@@ -107,6 +104,12 @@ class Report {
   Json winners_ = Json::array(), skipped_ = Json::array();
 };
 
+int run_verify(const VerifyOptions& options) {
+  const VerifyReport report = verify_winners(options);
+  if (options.json) write_out(document("verify", report.document));
+  return report.exit_code;
+}
+
 }  // namespace
 
 VerifyReport verify_winners(const VerifyOptions& options) {
@@ -176,16 +179,6 @@ VerifyReport verify_winners(const VerifyOptions& options) {
   }
   return report.finish();
 }
-
-namespace {
-
-int run_verify(const VerifyOptions& options) {
-  const VerifyReport report = verify_winners(options);
-  if (options.json) write_out(document("verify", report.document));
-  return report.exit_code;
-}
-
-}  // namespace
 
 void add_verify(Command program) {
   auto [verb, options] = program.add_verb<VerifyOptions>(

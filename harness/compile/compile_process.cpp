@@ -8,20 +8,25 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
+#include <fstream>
 #include <new>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <system_error>
@@ -31,7 +36,6 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "compile/forbidden_calls.h"
 
 namespace assay {
 
@@ -193,6 +197,32 @@ class BlockedSignals {
   ::_exit(kExitDone);
 }
 
+#if defined(__x86_64__)
+constexpr unsigned kArchitecture = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+constexpr unsigned kArchitecture = AUDIT_ARCH_AARCH64;
+#else
+constexpr unsigned kArchitecture = 0;
+#endif
+
+// A ring of io_uring makes calls that no filter sees. The 32-bit numbers of x86 begin at kX32.
+constexpr unsigned kForbidden[] = {SYS_socket,
+                                   SYS_connect,
+                                   SYS_bind,
+                                   SYS_listen,
+                                   SYS_execve,
+                                   SYS_execveat,
+                                   SYS_ptrace,
+                                   SYS_process_vm_readv,
+                                   SYS_process_vm_writev,
+                                   425 /* io_uring_setup */,
+                                   438 /* pidfd_getfd */};
+constexpr unsigned kX32 = 0x40000000;
+
+constexpr sock_filter load(std::size_t offset) {
+  return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset));
+}
+
 }  // namespace
 
 CompileProcess::CompileProcess(const Nvrtc& nvrtc) {
@@ -270,6 +300,46 @@ CompileProcess::End CompileProcess::receive(const Limits& limits, std::string& r
     if (count <= 0) return End::death;
     reader_.append({buffer.data(), static_cast<std::size_t>(count)});
   }
+}
+
+std::uint64_t machine_memory_bytes(const std::filesystem::path& cgroup) {
+  std::uint64_t bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                        static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  // The two versions of control groups. Without a limit there is no such file, or no number in it,
+  // or an enormous one.
+  for (const char* name : {"memory.max", "memory/memory.limit_in_bytes"}) {
+    std::uint64_t limit_bytes = 0;
+    if (std::ifstream(cgroup / name) >> limit_bytes) bytes = std::min(bytes, limit_bytes);
+  }
+  return bytes;
+}
+
+std::uint64_t compile_memory_bytes(std::uint64_t machine_bytes, int num_compiles) {
+  const double share_bytes = kCompileMemoryRatio * static_cast<double>(machine_bytes) /
+                             static_cast<double>(std::max(num_compiles, 1));
+  return std::max(static_cast<std::uint64_t>(share_bytes), kMinCompileBytes);
+}
+
+bool forbid_network_and_programs() {
+  if (kArchitecture == 0) return false;
+  constexpr sock_filter refuse = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+  // A jump skips so many statements where its condition holds, and where it does not.
+  std::vector<sock_filter> program = {
+      load(offsetof(seccomp_data, arch)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0),
+      refuse,
+      load(offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kX32, 0, 1),
+      refuse,
+  };
+  for (const unsigned call : kForbidden) {
+    program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
+    program.push_back(refuse);
+  }
+  program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
 }
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,5 +55,19 @@ class CompileProcess {
   std::optional<ChildProcess> child_;
   std::uint64_t shared_bytes_ = 0;  // memory that the child was born with
 };
+
+/// The machine's memory, or what its container may take of it where that is less. `cgroup` is where
+/// the limits of the container are shown.
+std::uint64_t machine_memory_bytes(const std::filesystem::path& cgroup = "/sys/fs/cgroup");
+
+/// What each of `num_compiles` at a time may take, see kCompileMemoryRatio.
+std::uint64_t compile_memory_bytes(std::uint64_t machine_bytes, int num_compiles);
+
+/// From now on this process and what it forks can reach no network, start no other program and look
+/// into no other process: such system calls fail with EPERM. Descriptors that are open stay usable.
+/// Returns false where the system has no filter of system calls; then nothing changes.
+///
+/// NVRTC needs none of these calls. A source that breaks into the compiler finds none.
+bool forbid_network_and_programs();
 
 }  // namespace assay

@@ -45,4 +45,12 @@ std::vector<std::pair<std::string, std::string>> definition_headers(
 std::vector<std::string> members_that_are_macros(const std::vector<Definition>& definitions,
                                                  const SourceTree& source);
 
+/// What every configuration is compiled with, unless its settings say otherwise.
+std::vector<std::string> common_options(int std = 20);
+
+/// NVRTC's options for one architecture, without the macros. Throws UsageError for an architecture
+/// that is none.
+std::vector<std::string> compile_options(const std::string& arch,
+                                         const CompileSettings& settings = {});
+
 }  // namespace assay

@@ -20,13 +20,10 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "compile/compile_process.h"
+#include "compile/compiler_log.h"
 #include "compile/cubin_cache.h"
 #include "compile/definitions.h"
-#include "compile/hints.h"
-#include "compile/memory_share.h"
 #include "compile/nvrtc.h"
-#include "compile/options.h"
-#include "compile/ptxas_report.h"
 #include "compile/source_tree.h"
 
 namespace assay {

@@ -1,19 +1,35 @@
 #include "cuda/cublas.h"
 
+#include <fmt/format.h>
+
 namespace assay {
 
-#define ASSAY_TEXT(x) #x
-#define ASSAY_EXPORTED(x) ASSAY_TEXT(x)
+Library open_cublas_lt(const LibraryFolders& folders) {
+  return {"cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}, folders, kCublasAdvice};
+}
+
+CublasLt::CublasLt(const LibraryFolders& folders) : library_(open_cublas_lt(folders)) {
+  ASSAY_CUBLASLT_FUNCTIONS(ASSAY_LOAD)
+  check(cublasLtCreate(&lt_handle_), "cublasLtCreate");
+}
+
+CublasLt::~CublasLt() { static_cast<void>(cublasLtDestroy(lt_handle_)); }
+
+void CublasLt::check(cublasStatus_t status, const char* call) const {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw CublasError("{}: {}", call, cublasLtGetStatusName(status));
+}
+
+std::string CublasLt::version() const {
+  const std::size_t number = cublasLtGetVersion();  // 10000 x major + 100 x minor + patch
+  return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
+}
 
 Cublas::Cublas()
     : CublasLt(toolkit_libraries()),
       library_("cuBLAS", {"libcublas.so.13", "libcublas.so.12"}, toolkit_libraries(),
                kCublasAdvice) {
-#define ASSAY_LOAD(function) library_.load(function, ASSAY_EXPORTED(function));
   ASSAY_CUBLAS_FUNCTIONS(ASSAY_LOAD)
-#undef ASSAY_LOAD
-#undef ASSAY_EXPORTED
-#undef ASSAY_TEXT
   library_.load(gemm_ex, "cublasGemmEx");
   check(cublasCreate(&handle_), "cublasCreate");
 }

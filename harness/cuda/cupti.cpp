@@ -1,23 +1,13 @@
 #include "cuda/cupti.h"
 
-#include <fmt/format.h>
-
 namespace assay {
-namespace {
-
-#define ASSAY_TEXT(x) #x
-#define ASSAY_EXPORTED(x) ASSAY_TEXT(x)
-
-}  // namespace
 
 Cupti::Cupti()
     : library_("CUPTI", {"libcupti.so.13", "libcupti.so.12"},
                toolkit_libraries("extras/CUPTI/lib64"),
                "install CUPTI of CUDA 12.8 or later, set CUDA_HOME, or add its folder to "
                "LD_LIBRARY_PATH") {
-#define ASSAY_LOAD(function) library_.load(function, ASSAY_EXPORTED(function));
   ASSAY_CUPTI_FUNCTIONS(ASSAY_LOAD)
-#undef ASSAY_LOAD
 }
 
 void Cupti::check(CUptiResult result, const char* call) const {
@@ -32,7 +22,7 @@ void Cupti::check(CUptiResult result, const char* call) const {
   }
   const char* text = nullptr;
   if (cuptiGetResultString(result, &text) != CUPTI_SUCCESS || text == nullptr) text = "unknown";
-  throw Error(fmt::format("{}: {}", call, text));
+  throw Error("{}: {}", call, text);
 }
 
 }  // namespace assay

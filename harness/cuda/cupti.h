@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/library.h"
 
-// Spelled as in the headers, see driver.h.
 #define ASSAY_CUPTI_FUNCTIONS(X)                  \
   X(cuptiGetResultString)                         \
   X(cuptiDeviceGetChipName)                       \
@@ -44,9 +43,7 @@ class Cupti {
   /// permitted, it says how they are.
   void check(CUptiResult result, const char* call) const;
 
-#define ASSAY_MEMBER(function) decltype(&::function) function = nullptr;
   ASSAY_CUPTI_FUNCTIONS(ASSAY_MEMBER)
-#undef ASSAY_MEMBER
 
  private:
   Library library_;

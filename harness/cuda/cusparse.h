@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/library.h"
 
-// Spelled as in the headers, see driver.h.
 #define ASSAY_CUSPARSE_FUNCTIONS(X) \
   X(cusparseCreate)                 \
   X(cusparseDestroy)                \
@@ -35,9 +34,7 @@ class Cusparse {
   /// Throws Error "CALL: CUSPARSE_STATUS_NAME" unless `status` is success.
   void check(cusparseStatus_t status, const char* call) const;
 
-#define ASSAY_MEMBER(function) decltype(&::function) function = nullptr;
   ASSAY_CUSPARSE_FUNCTIONS(ASSAY_MEMBER)
-#undef ASSAY_MEMBER
 
  private:
   Library library_;

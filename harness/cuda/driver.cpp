@@ -7,22 +7,13 @@
 #include "emulator/errors.h"
 
 namespace assay {
-namespace {
-
-#define ASSAY_TEXT(x) #x
-#define ASSAY_EXPORTED(x) ASSAY_TEXT(x)
-
-constexpr const char* kDriverAdvice = "install the NVIDIA driver";
-
-}  // namespace
 
 Driver::Driver() {
-  library_.emplace("the NVIDIA driver", std::vector<std::string>{"libcuda.so.1"}, LibraryFolders(),
-                   kDriverAdvice);
-#define ASSAY_LOAD(function) library_->load(function, ASSAY_EXPORTED(function));
+  const Library& library_ =
+      opened_.emplace("the NVIDIA driver", std::vector<std::string>{"libcuda.so.1"},
+                      LibraryFolders(), "install the NVIDIA driver");
   ASSAY_DRIVER_FUNCTIONS(ASSAY_LOAD)
-#undef ASSAY_LOAD
-  library_->load(event_elapsed_time, "cuEventElapsedTime");
+  library_.load(event_elapsed_time, "cuEventElapsedTime");
   initialise();
 }
 

@@ -8,9 +8,7 @@
 #include "base/error.h"
 #include "base/library.h"
 
-// Every driver function in use. The names are spelled as in cuda.h, whose macros turn cuMemAlloc
-// into the exported cuMemAlloc_v2. The macros rename the members below and their uses alike, and
-// the loader asks for the renamed text. So the symbol always fits the prototype.
+// Every driver function in use.
 #define ASSAY_DRIVER_FUNCTIONS(X)                \
   X(cuInit)                                      \
   X(cuGetErrorName)                              \
@@ -107,11 +105,9 @@ struct Driver {
   [[noreturn]] void fail(CUresult result, const std::string& call) const;
   /// Whether kernels run on the emulator: no library knows such a GPU, its memory is the host's,
   /// and its times mean nothing.
-  bool is_emulated() const { return !library_; }
+  bool is_emulated() const { return !opened_; }
 
-#define ASSAY_MEMBER(function) decltype(&::function) function = nullptr;
   ASSAY_DRIVER_FUNCTIONS(ASSAY_MEMBER)
-#undef ASSAY_MEMBER
   /// The export without a suffix. Drivers before 12.8 lack cuEventElapsedTime_v2, which differs
   /// only in how it reports pending errors.
   CUresult (*event_elapsed_time)(float*, CUevent, CUevent) = nullptr;
@@ -119,7 +115,7 @@ struct Driver {
  private:
   void initialise() const;
 
-  std::optional<Library> library_;  // none: the functions are the emulator's
+  std::optional<Library> opened_;  // none: the functions are the emulator's
 };
 
 /// Whether the error leaves the context unusable: only a new process can go on.

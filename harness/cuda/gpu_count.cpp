@@ -6,7 +6,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <optional>
 #include <string>
 
 #include "cuda/gpu_count.h"

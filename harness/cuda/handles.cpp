@@ -46,8 +46,7 @@ Context::Context(const Driver& driver, int index) : driver_(&driver) {
   int count = 0;
   driver.check(driver.cuDeviceGetCount(&count), "cuDeviceGetCount");
   if (index < 0 || index >= count) {
-    throw Error(
-        fmt::format("no GPU {}: the driver reports {} of them, counted from 0", index, count));
+    throw Error("no GPU {}: the driver reports {} of them, counted from 0", index, count);
   }
   driver.check(driver.cuDeviceGet(&device_, index), "cuDeviceGet");
   driver.check(driver.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");

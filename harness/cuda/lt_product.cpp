@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "cuda/cublas_types.h"
+#include "cuda/cublas.h"
 
 namespace assay {
 namespace {

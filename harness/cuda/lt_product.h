@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "cuda/cublas_lt.h"
+#include "cuda/cublas.h"
 #include "cuda/driver.h"
 
 namespace assay {

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "base/gpu_health.h"
 #include "base/library.h"
+#include "base/trial.h"
 
 namespace assay {
 

@@ -1,18 +1,14 @@
-#include "device/compile_only_device.h"
-
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
+#include "base/cubin_info.h"
 #include "base/file.h"
-#include "base/kernel_limits.h"
+#include "device/device.h"
 
 namespace assay {
-
 namespace {
 
 /// Why a device such as `info` would refuse the launch; empty if it would not.
@@ -30,49 +26,40 @@ std::string why_refused(const LaunchPlan& launch, const KernelLimits& of, const 
   return {};
 }
 
+class CompileOnlyDevice : public Device {
+ public:
+  explicit CompileOnlyDevice(const DeviceInfo& info) : info_(info) {}
+
+  const DeviceInfo& info() const override { return info_; }
+
+  Outcome run(const TrialRequest& request) override {
+    Outcome outcome;
+    std::error_code ignored;
+    const bool has_code = std::filesystem::exists(request.cubin_path, ignored);
+    const auto limits = kernel_limits_of(has_code ? read_file(request.cubin_path) : "");
+    for (const auto* launches : {&request.plan.launches, &request.plan.prepare}) {
+      for (const LaunchPlan& launch : *launches) {
+        const auto found = limits.find(launch.symbol.empty() ? launch.entry : launch.symbol);
+        const KernelLimits of = found == limits.end() ? KernelLimits() : found->second;
+        outcome.message = why_refused(launch, of, info_);
+        if (outcome.message.empty()) continue;
+        outcome.status = Status::runtime;
+        outcome.kind = "launch";
+        return outcome;
+      }
+    }
+    outcome.status = Status::compiled;
+    return outcome;
+  }
+
+ private:
+  DeviceInfo info_;
+};
+
 }  // namespace
 
-CompileOnlyDevice::CompileOnlyDevice(DeviceInfo info) : info_(std::move(info)) {}
-
-std::string CompileOnlyDevice::cublas_version() { return ""; }
-
-Outcome CompileOnlyDevice::run(const TrialRequest& request) {
-  Outcome outcome;
-  std::error_code ignored;
-  const bool has_code = std::filesystem::exists(request.cubin_path, ignored);
-  const auto limits = kernel_limits_of(has_code ? read_file(request.cubin_path) : "");
-  for (const auto* launches : {&request.plan.launches, &request.plan.prepare}) {
-    for (const LaunchPlan& launch : *launches) {
-      const auto found = limits.find(launch.symbol.empty() ? launch.entry : launch.symbol);
-      const KernelLimits of = found == limits.end() ? KernelLimits() : found->second;
-      outcome.message = why_refused(launch, of, info_);
-      if (outcome.message.empty()) continue;
-      outcome.status = Status::runtime;
-      outcome.kind = "launch";
-      return outcome;
-    }
-  }
-  outcome.status = Status::compiled;
-  return outcome;
-}
-
-std::vector<BaselineTiming> CompileOnlyDevice::run_baselines(const TrialRequest&,
-                                                             const std::vector<std::string>&) {
-  return {};
-}
-
-std::vector<std::string> CompileOnlyDevice::countable(const std::vector<std::string>&) {
-  return {};
-}
-
-RerankResult CompileOnlyDevice::rerank(const std::vector<TrialRequest>&,
-                                       const std::vector<std::string>&, const RerankSpec&) {
-  return {};
-}
-
-std::vector<Measurement> CompileOnlyDevice::count(const TrialRequest&,
-                                                  const std::vector<std::string>&) {
-  return {};
+std::unique_ptr<Device> make_compile_only_device(const DeviceInfo& info) {
+  return std::make_unique<CompileOnlyDevice>(info);
 }
 
 }  // namespace assay

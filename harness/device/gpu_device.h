@@ -1,13 +1,14 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/trial.h"
-#include "base/trial_record.h"
 #include "device/device.h"
 
 namespace assay {
@@ -42,7 +43,6 @@ class GpuDevice : public Device {
   void setup(const std::filesystem::path& support_cubin, const std::optional<Ceilings>& ceilings);
 
   const DeviceInfo& info() const override;
-  const std::string& provenance() const override;
   std::string cublas_version() override;
   /// On the emulator a correct outcome has no times.
   Outcome run(const TrialRequest& request) override;
@@ -75,7 +75,28 @@ class GpuDevice : public Device {
   double timeout_s(const MeasureSpec& measure, std::size_t times = 1) const;
 
   std::unique_ptr<GpuWorkers> workers_;
-  std::string provenance_;  // always empty: measured here
 };
+
+/// What one worker is asked for: the whole of Device::rerank, or its share of the rounds.
+struct WorkerRerank {
+  std::vector<TrialRequest> candidates;
+  std::vector<std::string> baselines;
+  RerankSpec spec;
+  int num_workers = 1;  // that share the rounds
+};
+
+/// Makes a worker do its part. If the worker or its context does not survive, returns what went
+/// wrong; by then the worker has been replaced.
+using RerankAttempt =
+    std::function<std::optional<Outcome>(const WorkerRerank& part, RerankResult& result)>;
+
+/// Device::rerank by worker processes that a candidate may kill, or whose context it may lose. If
+/// that happens, each candidate is tried alone. Those that do it alone, too, get that as their
+/// outcome, and the others are re-ranked anew.
+///
+/// Short work is divided over several workers. Between two of them, `take_next` goes on with
+/// another one. A candidate that has dropped out in one does not take part in the next.
+RerankResult rerank_by_workers(WorkerRerank whole, const RerankAttempt& attempt,
+                               const std::function<void()>& take_next);
 
 }  // namespace assay

@@ -1,5 +1,3 @@
-#include "device/replay_device.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,9 @@
 #include <map>
 #include <tuple>
 #include <utility>
+
+#include "base/rank.h"
+#include "device/device.h"
 
 namespace assay {
 namespace {
@@ -81,38 +82,147 @@ Key key_of(const TrialRecord& trial) {
   return {trial.protocol.name, trial.kernel.name, to_text(trial.problem), to_text(trial.config)};
 }
 
-}  // namespace
-
-struct ReplayDevice::Impl {
-  Recording recording;
-  std::string provenance;
-  std::map<Key, std::size_t> trials;       // index in the recording
-  std::map<std::string, std::string> ops;  // of the kernels by name
-
-  explicit Impl(Recording given) : recording(std::move(given)) {
-    // recorded_at may have a time of day. A provenance has only the day.
-    provenance = fmt::format("recorded on {}, {}", recording.device.name,
-                             recording.recorded_at.substr(0, 10));
-    for (std::size_t i = 0; i < recording.trials.size(); ++i) {
-      const TrialRecord& trial = recording.trials[i];
-      ops[trial.kernel.name] = trial.kernel.op;
+class ReplayDevice : public Device {
+ public:
+  explicit ReplayDevice(Recording recording) : recording_(std::move(recording)) {
+    // recorded_at may have a time of day. A provenance_ has only the day.
+    provenance_ = fmt::format("recorded on {}, {}", recording_.device.name,
+                              recording_.recorded_at.substr(0, 10));
+    for (std::size_t i = 0; i < recording_.trials.size(); ++i) {
+      const TrialRecord& trial = recording_.trials[i];
+      ops_[trial.kernel.name] = trial.kernel.op;
       // A later trial of the same configuration replaces an earlier one, as in the store.
-      trials[key_of(trial)] = i;
+      trials_[key_of(trial)] = i;
     }
   }
 
+  const DeviceInfo& info() const override { return recording_.device; }
+  std::string provenance() const override { return provenance_; }
+
+  std::string cublas_version() override {
+    const auto& baselines = recording_.baselines;
+    return baselines.empty() ? "" : baselines.back().cublas;
+  }
+
+  Outcome run(const TrialRequest& request) override {
+    const TrialRecord* trial = find_trial(request);
+    if (trial == nullptr) return not_recorded(request, provenance_);
+    Outcome outcome = trial->outcome;
+    outcome.recorded_at = trial->finished_at;
+    return outcome;
+  }
+
+  std::vector<Config> recorded(const std::string& kernel, const Problem& problem,
+                               const std::string& protocol) const override {
+    std::vector<Config> configs;
+    for (const auto& [key, index] : trials_) {
+      const TrialRecord& trial = recording_.trials[index];
+      const bool is_asked_for = trial.kernel.name == kernel && trial.problem == problem &&
+                                trial.protocol.name == protocol;
+      if (is_foreign(trial) || is_asked_for) configs.push_back(trial.config);
+    }
+    return configs;
+  }
+
+  std::vector<Measurement> count(const TrialRequest& request,
+                                 const std::vector<std::string>& names) override {
+    std::vector<Measurement> counted;
+    const TrialRecord* trial = find_trial(request);
+    if (trial == nullptr) return counted;
+    std::copy_if(trial->measurements.begin(), trial->measurements.end(),
+                 std::back_inserter(counted),
+                 [&](const Measurement& each) { return std::ranges::count(names, each.name) > 0; });
+    return counted;
+  }
+
+  std::vector<std::string> countable(const std::vector<std::string>& names) override {
+    std::vector<std::string> known = names;
+    std::erase_if(known, [&](const std::string& name) {
+      if (name == "energy_j") {
+        return std::ranges::none_of(recording_.ranks, [](const RankRecord& rank) {
+          return std::ranges::any_of(rank.entries,
+                                     [](const RankEntry& entry) { return entry.energy_j > 0; });
+        });
+      }
+      return std::ranges::none_of(recording_.trials, [&](const TrialRecord& trial) {
+        return std::ranges::any_of(trial.measurements,
+                                   [&](const Measurement& each) { return each.name == name; });
+      });
+    });
+    return known;
+  }
+
+  std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
+                                            const std::vector<std::string>&) override {
+    // What is asked for ("cublaslt") and what was timed ("cublaslt_first", "cublaslt_best") have
+    // different names. The op and the problem say which belong together.
+    const std::string op = op_of(request);
+    std::map<std::string, const BaselineRecord*> newest;
+    for (const BaselineRecord& baseline : recording_.baselines) {
+      if (baseline.op != op || baseline.problem != request.plan.problem ||
+          baseline.protocol.name != request.measure.protocol) {
+        continue;
+      }
+      const BaselineRecord*& best = newest[baseline.name];
+      if (best == nullptr || best->finished_at <= baseline.finished_at) best = &baseline;
+    }
+    std::vector<BaselineTiming> timings;
+    for (const auto& [name, baseline] : newest) {
+      timings.push_back({name, baseline->detail, baseline->timing, {}, baseline->finished_at});
+    }
+    return timings;
+  }
+
+  RerankResult rerank(const std::vector<TrialRequest>& candidates, const std::vector<std::string>&,
+                      const RerankSpec& spec) override {
+    const RankRecord* rank = find_rank(candidates, spec.objective);
+    RerankResult result;
+    for (const TrialRequest& candidate : candidates) {
+      const std::string config = to_text(candidate.plan.config);
+      result.candidates.push_back(replayed(
+          config, rank == nullptr ? nullptr : find_entry(*rank, candidate.plan.kernel, config)));
+    }
+    if (rank == nullptr) return result;
+    result.recorded_at = rank->finished_at;
+    if (const auto& noise = rank->noise) {
+      for (std::size_t i = 0; i < candidates.size(); ++i) {
+        if (candidates[i].plan.kernel != noise->kernel ||
+            result.candidates[i].name != noise->config) {
+          continue;
+        }
+        result.duplicate = RerankEntry{noise->config, noise->samples_ns, {}};
+        result.duplicate_of = i;
+      }
+    }
+    for (const RankEntry& entry : rank->entries) {
+      if (entry.kernel.empty()) result.baselines.push_back(replayed(entry.config, &entry));
+    }
+    const auto is_candidate = [&](const RankEntry& entry) {
+      return std::ranges::any_of(candidates, [&](const TrialRequest& candidate) {
+        return candidate.plan.kernel == entry.kernel &&
+               to_text(candidate.plan.config) == entry.config;
+      });
+    };
+    const bool lacks_winner = std::ranges::any_of(rank->entries, [&](const RankEntry& entry) {
+      return entry.winner && !is_candidate(entry);
+    });
+    if (lacks_winner) keep_common_rounds(result);
+    return result;
+  }
+
+ private:
   /// Null when it was not recorded.
   const TrialRecord* find_trial(const TrialRequest& request) const {
     const Plan& plan = request.plan;
-    auto found = trials.find(
+    auto found = trials_.find(
         {request.measure.protocol, plan.kernel, to_text(plan.problem), to_text(plan.config)});
-    if (found == trials.end()) found = trials.find(foreign_key(plan.config));
-    return found == trials.end() ? nullptr : &recording.trials[found->second];
+    if (found == trials_.end()) found = trials_.find(foreign_key(plan.config));
+    return found == trials_.end() ? nullptr : &recording_.trials[found->second];
   }
 
   std::string op_of(const TrialRequest& request) const {
-    const auto found = ops.find(request.plan.kernel);
-    return found == ops.end() ? std::string() : found->second;
+    const auto found = ops_.find(request.plan.kernel);
+    return found == ops_.end() ? std::string() : found->second;
   }
 
   /// The recorded rank of the problem that holds the most candidates. Among equals it takes one of
@@ -121,7 +231,7 @@ struct ReplayDevice::Impl {
                               const Objective& objective) const {
     const RankRecord* best = nullptr;
     std::tuple<std::ptrdiff_t, bool, std::string> best_key;
-    for (const RankRecord& rank : recording.ranks) {
+    for (const RankRecord& rank : recording_.ranks) {
       const auto num_held = std::ranges::count_if(candidates, [&](const TrialRequest& candidate) {
         const Plan& plan = candidate.plan;
         return rank.op == op_of(candidate) && rank.problem == plan.problem &&
@@ -136,124 +246,17 @@ struct ReplayDevice::Impl {
     }
     return best;
   }
+
+  Recording recording_;
+  std::string provenance_;
+  std::map<Key, std::size_t> trials_;       // index in the recording
+  std::map<std::string, std::string> ops_;  // of the kernels by name
 };
 
-ReplayDevice::ReplayDevice(Recording recording)
-    : impl_(std::make_unique<Impl>(std::move(recording))) {}
+}  // namespace
 
-ReplayDevice::~ReplayDevice() = default;
-
-const DeviceInfo& ReplayDevice::info() const { return impl_->recording.device; }
-const std::string& ReplayDevice::provenance() const { return impl_->provenance; }
-const Recording& ReplayDevice::recording() const { return impl_->recording; }
-
-std::string ReplayDevice::cublas_version() {
-  const auto& baselines = impl_->recording.baselines;
-  return baselines.empty() ? "" : baselines.back().cublas;
-}
-
-Outcome ReplayDevice::run(const TrialRequest& request) {
-  const TrialRecord* trial = impl_->find_trial(request);
-  if (trial == nullptr) return not_recorded(request, impl_->provenance);
-  Outcome outcome = trial->outcome;
-  outcome.recorded_at = trial->finished_at;
-  return outcome;
-}
-
-std::vector<Config> ReplayDevice::recorded(const std::string& kernel, const Problem& problem,
-                                           const std::string& protocol) const {
-  std::vector<Config> configs;
-  for (const auto& [key, index] : impl_->trials) {
-    const TrialRecord& trial = impl_->recording.trials[index];
-    const bool is_asked_for =
-        trial.kernel.name == kernel && trial.problem == problem && trial.protocol.name == protocol;
-    if (is_foreign(trial) || is_asked_for) configs.push_back(trial.config);
-  }
-  return configs;
-}
-
-std::vector<Measurement> ReplayDevice::count(const TrialRequest& request,
-                                             const std::vector<std::string>& names) {
-  std::vector<Measurement> counted;
-  const TrialRecord* trial = impl_->find_trial(request);
-  if (trial == nullptr) return counted;
-  std::copy_if(trial->measurements.begin(), trial->measurements.end(), std::back_inserter(counted),
-               [&](const Measurement& each) { return std::ranges::count(names, each.name) > 0; });
-  return counted;
-}
-
-std::vector<std::string> ReplayDevice::countable(const std::vector<std::string>& names) {
-  std::vector<std::string> known = names;
-  std::erase_if(known, [&](const std::string& name) {
-    if (name == "energy_j") {
-      return std::ranges::none_of(impl_->recording.ranks, [](const RankRecord& rank) {
-        return std::ranges::any_of(rank.entries,
-                                   [](const RankEntry& entry) { return entry.energy_j > 0; });
-      });
-    }
-    return std::ranges::none_of(impl_->recording.trials, [&](const TrialRecord& trial) {
-      return std::ranges::any_of(trial.measurements,
-                                 [&](const Measurement& each) { return each.name == name; });
-    });
-  });
-  return known;
-}
-
-std::vector<BaselineTiming> ReplayDevice::run_baselines(const TrialRequest& request,
-                                                        const std::vector<std::string>&) {
-  // What is asked for ("cublaslt") and what was timed ("cublaslt_first", "cublaslt_best") have
-  // different names. The op and the problem say which belong together.
-  const std::string op = impl_->op_of(request);
-  std::map<std::string, const BaselineRecord*> newest;
-  for (const BaselineRecord& baseline : impl_->recording.baselines) {
-    if (baseline.op != op || baseline.problem != request.plan.problem ||
-        baseline.protocol.name != request.measure.protocol) {
-      continue;
-    }
-    const BaselineRecord*& best = newest[baseline.name];
-    if (best == nullptr || best->finished_at <= baseline.finished_at) best = &baseline;
-  }
-  std::vector<BaselineTiming> timings;
-  for (const auto& [name, baseline] : newest) {
-    timings.push_back({name, baseline->detail, baseline->timing, {}, baseline->finished_at});
-  }
-  return timings;
-}
-
-RerankResult ReplayDevice::rerank(const std::vector<TrialRequest>& candidates,
-                                  const std::vector<std::string>&, const RerankSpec& spec) {
-  const RankRecord* rank = impl_->find_rank(candidates, spec.objective);
-  RerankResult result;
-  for (const TrialRequest& candidate : candidates) {
-    const std::string config = to_text(candidate.plan.config);
-    result.candidates.push_back(replayed(
-        config, rank == nullptr ? nullptr : find_entry(*rank, candidate.plan.kernel, config)));
-  }
-  if (rank == nullptr) return result;
-  result.recorded_at = rank->finished_at;
-  if (const auto& noise = rank->noise) {
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (candidates[i].plan.kernel != noise->kernel ||
-          result.candidates[i].name != noise->config) {
-        continue;
-      }
-      result.duplicate = RerankEntry{noise->config, noise->samples_ns, {}};
-      result.duplicate_of = i;
-    }
-  }
-  for (const RankEntry& entry : rank->entries) {
-    if (entry.kernel.empty()) result.baselines.push_back(replayed(entry.config, &entry));
-  }
-  const auto is_candidate = [&](const RankEntry& entry) {
-    return std::ranges::any_of(candidates, [&](const TrialRequest& candidate) {
-      return candidate.plan.kernel == entry.kernel &&
-             to_text(candidate.plan.config) == entry.config;
-    });
-  };
-  const bool lacks_winner = std::ranges::any_of(
-      rank->entries, [&](const RankEntry& entry) { return entry.winner && !is_candidate(entry); });
-  if (lacks_winner) keep_common_rounds(result);
-  return result;
+std::unique_ptr<Device> make_replay_device(Recording recording) {
+  return std::make_unique<ReplayDevice>(std::move(recording));
 }
 
 }  // namespace assay

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <system_error>
 
-#include "base/child_process.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cubin_info.h"
 #include "base/device_info.h"
-#include "base/kernel_limits.h"
 #include "emulator/machine.h"
 #include "emulator/memory.h"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/identifier.h"
+#include "base/text.h"
 #include "emulator/program.h"
 
 namespace assay::emulator {

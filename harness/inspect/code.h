@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -138,5 +137,19 @@ std::map<std::string, int> unknown_instructions(const Function& function);
 /// without these with most fused multiply-adds, then with most accesses to memory, then the
 /// longest.
 const Loop* main_loop(const Function& function);
+
+/// One opcode, or several in a row, by the names ahead of what qualifies them: "ld", "IMAD".
+struct OpcodeCount {
+  std::vector<std::string> opcodes;
+  int count = 0;
+};
+
+/// The histogram of a function's opcodes, the most frequent first.
+std::vector<OpcodeCount> count_opcodes(const Function& function);
+
+/// The runs of 2 to 8 opcodes that are in the function's blocks three times or more, and that cover
+/// most instructions; `most` runs, none of which is a part or a rotation of another. A run of one
+/// opcode is none: the histogram has it.
+std::vector<OpcodeCount> find_runs(const Function& function, std::size_t most);
 
 }  // namespace assay

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <map>
 #include <optional>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "inspect/registers.h"

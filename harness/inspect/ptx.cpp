@@ -68,55 +68,6 @@ Kind memory_of(std::string_view opcode) {
   return Kind::generic;
 }
 
-}  // namespace
-
-InstructionClass class_of_ptx(std::string_view opcode) {
-  static const KindsByName kByName = kinds_by_name(
-      {{Kind::tensor, {"mma"}},
-       {Kind::barrier,
-        {"bar", "barrier", "mbarrier", "fence", "membar", "griddepcontrol", "nanosleep",
-         "setmaxnreg"}},
-       {Kind::branch, {"bra", "brx", "call", "ret", "exit", "trap", "brkpt"}},
-       {Kind::conversion, {"cvt"}},
-       {Kind::move, {"mov", "shfl", "movmatrix", "elect", "activemask"}},
-       {Kind::integer, {"vote", "match", "redux", "cvta", "mapa", "isspacep"}},
-       {Kind::shared, {"ldmatrix", "stmatrix"}},
-       {Kind::constant, {"tex", "tld4"}},
-       {Kind::copy, {"prefetch", "prefetchu", "applypriority", "discard", "createpolicy"}},
-       {Kind::other, {"pmevent", "alloca", "stacksave", "stackrestore"}}});
-  static const std::set<std::string_view> kMemory{"ld",  "ldu",      "st",   "atom",
-                                                  "red", "st_async", "suld", "sust"};
-  static const std::set<std::string_view> kMath{"ex2", "lg2",  "sin",   "cos",      "tanh",
-                                                "rcp", "sqrt", "rsqrt", "copysign", "testp"};
-  const std::vector<std::string_view> parts = dotted(opcode);
-  const std::string_view name = parts.front();
-  const std::string_view second = parts.size() > 1 ? parts[1] : std::string_view();
-  const bool has_float = std::any_of(parts.begin(), parts.end(), is_float);
-  if (name == "wmma") {
-    return second == "mma" ? Kind::tensor : memory_of(opcode);
-  }
-  if (name == "wgmma" || name == "tcgen05") {
-    return second.starts_with("mma") ? Kind::tensor
-           : second == "ld" || second == "st" || second == "cp" || second == "shift"
-               ? Kind::shared
-               : Kind::barrier;
-  }
-  if (name == "cp") {
-    const bool waits = parts.size() > 2 && (parts[2].starts_with("wait") ||
-                                            parts[2] == "mbarrier" || parts[2] == "commit_group");
-    const bool bulk_waits = parts.size() > 3 && parts[2] == "bulk" &&
-                            (parts[3].starts_with("wait") || parts[3] == "commit_group");
-    return waits || bulk_waits ? Kind::barrier : Kind::copy;
-  }
-  if (kMemory.contains(name)) return memory_of(opcode);
-  if (const auto found = kByName.find(name); found != kByName.end()) return found->second;
-  if (name == "fma" || (name == "mad" && has_float)) return Kind::fma;
-  if (has_float || kMath.contains(name)) return Kind::other_float;
-  return Kind::integer;
-}
-
-namespace {
-
 class PtxReader {
  public:
   PtxReader(std::string_view text, const std::string& name)
@@ -134,7 +85,7 @@ class PtxReader {
         std::count(text_.begin(),
                    text_.begin() + static_cast<std::ptrdiff_t>(std::min(at_, text_.size())), '\n') +
         1;
-    throw UsageError(fmt::format("{}:{}: {}", name_, line, what));
+    throw UsageError("{}:{}: {}", name_, line, what);
   }
 
   void skip_blanks() {
@@ -371,6 +322,51 @@ class PtxReader {
 };
 
 }  // namespace
+
+InstructionClass class_of_ptx(std::string_view opcode) {
+  static const KindsByName kByName = kinds_by_name(
+      {{Kind::tensor, {"mma"}},
+       {Kind::barrier,
+        {"bar", "barrier", "mbarrier", "fence", "membar", "griddepcontrol", "nanosleep",
+         "setmaxnreg"}},
+       {Kind::branch, {"bra", "brx", "call", "ret", "exit", "trap", "brkpt"}},
+       {Kind::conversion, {"cvt"}},
+       {Kind::move, {"mov", "shfl", "movmatrix", "elect", "activemask"}},
+       {Kind::integer, {"vote", "match", "redux", "cvta", "mapa", "isspacep"}},
+       {Kind::shared, {"ldmatrix", "stmatrix"}},
+       {Kind::constant, {"tex", "tld4"}},
+       {Kind::copy, {"prefetch", "prefetchu", "applypriority", "discard", "createpolicy"}},
+       {Kind::other, {"pmevent", "alloca", "stacksave", "stackrestore"}}});
+  static const std::set<std::string_view> kMemory{"ld",  "ldu",      "st",   "atom",
+                                                  "red", "st_async", "suld", "sust"};
+  static const std::set<std::string_view> kMath{"ex2", "lg2",  "sin",   "cos",      "tanh",
+                                                "rcp", "sqrt", "rsqrt", "copysign", "testp"};
+  const std::vector<std::string_view> parts = dotted(opcode);
+  const std::string_view name = parts.front();
+  const std::string_view second = parts.size() > 1 ? parts[1] : std::string_view();
+  const bool has_float = std::any_of(parts.begin(), parts.end(), is_float);
+  if (name == "wmma") {
+    return second == "mma" ? Kind::tensor : memory_of(opcode);
+  }
+  if (name == "wgmma" || name == "tcgen05") {
+    return second.starts_with("mma") ? Kind::tensor
+           : second == "ld" || second == "st" || second == "cp" || second == "shift"
+               ? Kind::shared
+               : Kind::barrier;
+  }
+  if (name == "cp") {
+    const bool waits = parts.size() > 2 && (parts[2].starts_with("wait") ||
+                                            parts[2] == "mbarrier" || parts[2] == "commit_group");
+    const bool bulk_waits = parts.size() > 3 && parts[2] == "bulk" &&
+                            (parts[3].starts_with("wait") || parts[3] == "commit_group");
+    return waits || bulk_waits ? Kind::barrier : Kind::copy;
+  }
+  if (kMemory.contains(name)) return memory_of(opcode);
+  if (const auto found = kByName.find(name); found != kByName.end()) return found->second;
+  if (name == "fma" || (name == "mad" && has_float)) return Kind::fma;
+  if (has_float || kMath.contains(name)) return Kind::other_float;
+  return Kind::integer;
+}
 
 Code read_ptx(std::string_view text, const std::string& name) {
   return PtxReader(text, name).read();

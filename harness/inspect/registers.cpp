@@ -62,6 +62,77 @@ std::optional<std::int64_t> sum_of(std::int64_t a, std::int64_t b) {
   return sum > -kMaxStep && sum < kMaxStep ? std::optional(sum) : std::nullopt;
 }
 
+LiveRegisters counted_registers(const Function& function, const Loop& loop) {
+  LiveRegisters most;
+  for (const int block : loop.blocks) {
+    for (const Instruction& instruction :
+         function.blocks[static_cast<std::size_t>(block)].instructions) {
+      most.ordinary = std::max(most.ordinary, instruction.live);
+      most.uniform = std::max(most.uniform, instruction.live_uniform);
+    }
+  }
+  return most;
+}
+
+int live_ptx_registers(const Function& function, const Loop& loop) {
+  const Registers registers(function);
+  const std::size_t words = registers.count() / 64 + 1, blocks = function.blocks.size();
+  if (words * 64 * blocks > kMaxLiveBits) return 0;
+  using Set = std::vector<std::uint64_t>;
+  const auto bit = [](int number) { return std::uint64_t{1} << (number % 64); };
+  const auto word = [](int number) { return static_cast<std::size_t>(number) / 64; };
+  std::vector<Set> live(blocks, Set(words));  // where each block begins
+  const auto behind = [&](std::size_t b) {
+    Set set(words);
+    for (const int next : function.blocks[b].next) {
+      const Set& of_next = live[static_cast<std::size_t>(next)];
+      for (std::size_t i = 0; i < words; ++i) set[i] |= of_next[i];
+    }
+    return set;
+  };
+  const auto step_back = [&](Set& set, std::size_t b, std::size_t i) {
+    const Registers::Use& use = registers.use(b, i);
+    // What is written under a predicate may keep what was there.
+    if (function.blocks[b].instructions[i].predicate.empty()) {
+      for (const int number : use.written) set[word(number)] &= ~bit(number);
+    }
+    for (const int number : use.read) set[word(number)] |= bit(number);
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t b = blocks; b-- > 0;) {
+      Set set = behind(b);
+      for (std::size_t i = function.blocks[b].instructions.size(); i-- > 0;) step_back(set, b, i);
+      if (set != live[b]) {
+        live[b] = std::move(set);
+        changed = true;
+      }
+    }
+  }
+  int most = 0;
+  for (const int block : loop.blocks) {
+    const auto b = static_cast<std::size_t>(block);
+    Set set = behind(b);
+    int count = 0;
+    const auto recount = [&] {
+      count = 0;
+      for (std::size_t i = 0; i < words; ++i) {
+        for (std::uint64_t left = set[i]; left != 0; left &= left - 1) {
+          count += registers.width(static_cast<int>(i * 64) + std::countr_zero(left));
+        }
+      }
+    };
+    recount();
+    most = std::max(most, count);
+    for (std::size_t i = function.blocks[b].instructions.size(); i-- > 0;) {
+      step_back(set, b, i);
+      recount();
+      most = std::max(most, count);
+    }
+  }
+  return most;
+}
+
 }  // namespace
 
 Registers::Registers(const Function& function) {
@@ -186,81 +257,6 @@ std::optional<std::int64_t> Registers::step_of_result(const Instruction& writer,
   }
   return std::nullopt;
 }
-
-namespace {
-
-LiveRegisters counted_registers(const Function& function, const Loop& loop) {
-  LiveRegisters most;
-  for (const int block : loop.blocks) {
-    for (const Instruction& instruction :
-         function.blocks[static_cast<std::size_t>(block)].instructions) {
-      most.ordinary = std::max(most.ordinary, instruction.live);
-      most.uniform = std::max(most.uniform, instruction.live_uniform);
-    }
-  }
-  return most;
-}
-
-int live_ptx_registers(const Function& function, const Loop& loop) {
-  const Registers registers(function);
-  const std::size_t words = registers.count() / 64 + 1, blocks = function.blocks.size();
-  if (words * 64 * blocks > kMaxLiveBits) return 0;
-  using Set = std::vector<std::uint64_t>;
-  const auto bit = [](int number) { return std::uint64_t{1} << (number % 64); };
-  const auto word = [](int number) { return static_cast<std::size_t>(number) / 64; };
-  std::vector<Set> live(blocks, Set(words));  // where each block begins
-  const auto behind = [&](std::size_t b) {
-    Set set(words);
-    for (const int next : function.blocks[b].next) {
-      const Set& of_next = live[static_cast<std::size_t>(next)];
-      for (std::size_t i = 0; i < words; ++i) set[i] |= of_next[i];
-    }
-    return set;
-  };
-  const auto step_back = [&](Set& set, std::size_t b, std::size_t i) {
-    const Registers::Use& use = registers.use(b, i);
-    // What is written under a predicate may keep what was there.
-    if (function.blocks[b].instructions[i].predicate.empty()) {
-      for (const int number : use.written) set[word(number)] &= ~bit(number);
-    }
-    for (const int number : use.read) set[word(number)] |= bit(number);
-  };
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t b = blocks; b-- > 0;) {
-      Set set = behind(b);
-      for (std::size_t i = function.blocks[b].instructions.size(); i-- > 0;) step_back(set, b, i);
-      if (set != live[b]) {
-        live[b] = std::move(set);
-        changed = true;
-      }
-    }
-  }
-  int most = 0;
-  for (const int block : loop.blocks) {
-    const auto b = static_cast<std::size_t>(block);
-    Set set = behind(b);
-    int count = 0;
-    const auto recount = [&] {
-      count = 0;
-      for (std::size_t i = 0; i < words; ++i) {
-        for (std::uint64_t left = set[i]; left != 0; left &= left - 1) {
-          count += registers.width(static_cast<int>(i * 64) + std::countr_zero(left));
-        }
-      }
-    };
-    recount();
-    most = std::max(most, count);
-    for (std::size_t i = function.blocks[b].instructions.size(); i-- > 0;) {
-      step_back(set, b, i);
-      recount();
-      most = std::max(most, count);
-    }
-  }
-  return most;
-}
-
-}  // namespace
 
 LiveRegisters live_registers(const Function& function, const Loop& loop, InstructionSet set) {
   if (set == InstructionSet::sass) return counted_registers(function, loop);

@@ -28,65 +28,6 @@ Kind global_of(const std::vector<std::string_view>& parts) {
   return kind;
 }
 
-}  // namespace
-
-InstructionClass class_of_sass(std::string_view opcode) {
-  // Of integers most have a twin for all threads of a warp, whose name begins with U.
-  static const KindsByName kByName = kinds_by_name(
-      {{Kind::fma, {"FFMA", "FFMA2", "FFMA32I", "DFMA", "HFMA2", "HFMA2_MMA"}},
-       {Kind::other_float,
-        {"FADD",  "FADD2", "FMUL",   "FMUL2",  "FMNMX",   "FMNMX3",  "FSET",    "FSETP",
-         "FSEL",  "FCHK",  "MUFU",   "DADD",   "DMUL",    "DSETP",   "DMNMX",   "HADD2",
-         "HMUL2", "HSET2", "HSETP2", "HMNMX2", "FSWZADD", "FADD32I", "FMUL32I", "FRND"}},
-       {Kind::conversion, {"F2F", "F2I", "I2F", "F2FP", "I2FP", "F2IP", "I2I", "I2IP"}},
-       {Kind::shared,
-        {"LDS", "STS", "LDSM", "STSM", "ATOMS", "REDS", "STAS", "LDTM", "STTM", "UTCCP",
-         "UTCSHIFT"}},
-       {Kind::local, {"LDL", "STL"}},
-       {Kind::generic, {"LD", "ST"}},
-       {Kind::constant, {"LDC", "LDCU", "ULDC", "TEX", "TLD", "TLD4", "TXQ", "SULD", "SUST"}},
-       {Kind::copy,
-        {"LDGSTS", "UBLKCP", "UBLKPF", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "UTMAPF",
-         "UTMACCTL"}},
-       {Kind::barrier,
-        {"BAR",       "UCGABAR_ARV",  "UCGABAR_WAIT", "MEMBAR",       "SYNCS",   "DEPBAR",
-         "LDGDEPBAR", "UTMACMDFLUSH", "ARRIVES",      "WARPSYNC",     "ERRBAR",  "FENCE",
-         "WARPGROUP", "WARPGROUPSET", "NANOSLEEP",    "ACQBULK",      "PREEXIT", "USETMAXREG",
-         "CCTL",      "CCTLL",        "CCTLT",        "UTCBAR",       "YIELD",   "CGAERRBAR",
-         "UCGABAR",   "B2R",          "R2B",          "ENDCOLLECTIVE"}},
-       {Kind::branch,
-        {"BRA", "BRX", "BRXU", "JMP", "JMX", "CALL", "RET", "EXIT", "BSSY", "BSYNC", "BREAK",
-         "BMOV", "BPT", "KILL", "RPCMOV", "WARPSYNC_ALL"}},
-       {Kind::move,
-        {"MOV", "MOV32I", "UMOV", "S2R", "S2UR", "CS2R", "R2UR", "R2P", "P2R", "UP2UR", "UR2UP",
-         "SHFL", "PRMT", "UPRMT", "ELECT", "MOVM"}},
-       {Kind::other, {"NOP"}},
-       {Kind::integer,
-        {"BMSK",   "BREV",    "FLO",   "IABS",     "IADD",      "IADD3",   "IADD32I",
-         "IDP",    "IDP4A",   "IMAD",  "IMNMX",    "IMUL",      "IMUL32I", "ISCADD",
-         "ISETP",  "LEA",     "LEPC",  "LOP",      "LOP3",      "LOP32I",  "MATCH",
-         "PLOP3",  "POPC",    "PSETP", "REDUX",    "CREDUX",    "SEL",     "SGXT",
-         "SHF",    "SHL",     "SHR",   "VABSDIFF", "VABSDIFF4", "VIADD",   "VIADDMNMX",
-         "VIMNMX", "VIMNMX3", "VOTE",  "VOTEU",    "CSMTEST",   "IADD2",   "VHMNMX"}}});
-  const std::vector<std::string_view> parts = dotted(opcode);
-  const std::string_view name = parts.front();
-  // How a register is copied that another unit has no time for.
-  if (name == "IMAD" && parts.size() > 1 && parts[1] == "MOV") return Kind::move;
-  if (const auto found = kByName.find(name); found != kByName.end()) return found->second;
-  static const std::set<std::string_view> kGlobal{"LDG", "STG", "ATOM", "ATOMG", "RED", "REDG"};
-  if (kGlobal.contains(name)) return global_of(parts);
-  // HMMA, IMMA, DMMA, QMMA, BMMA, HGMMA, IGMMA, QGMMA, UTCHMMA, ...
-  if (name.ends_with("MMA")) return Kind::tensor;
-  if (name.starts_with('U')) {
-    if (const auto found = kByName.find(name.substr(1)); found != kByName.end()) {
-      return found->second;
-    }
-  }
-  return Kind::other;
-}
-
-namespace {
-
 /// Registers that hold a value where an instruction stands.
 struct Live {
   int ordinary = -1;
@@ -189,8 +130,7 @@ class Reader {
     });
     end_function();
     if (code_.functions.empty()) {
-      throw UsageError(
-          fmt::format("{}: no function; expected what nvdisasm or cuobjdump -sass prints", name_));
+      throw UsageError("{}: no function; expected what nvdisasm or cuobjdump -sass prints", name_);
     }
     return std::move(code_);
   }
@@ -339,8 +279,8 @@ class Reader {
       if (label.empty() && targets.contains(addresses_[i])) label = addresses_[i];
       if (ended || !label.empty()) {
         if (function.blocks.size() >= kMaxBlocks) {
-          throw UsageError(fmt::format("{}:{}: {} has more than {} basic blocks", name_, line_,
-                                       function.name, kMaxBlocks));
+          throw UsageError("{}:{}: {} has more than {} basic blocks", name_, line_, function.name,
+                           kMaxBlocks);
         }
         function.blocks.push_back({std::move(label)});
         of_blocks.emplace_back();
@@ -372,6 +312,61 @@ class Reader {
 };
 
 }  // namespace
+
+InstructionClass class_of_sass(std::string_view opcode) {
+  // Of integers most have a twin for all threads of a warp, whose name begins with U.
+  static const KindsByName kByName = kinds_by_name(
+      {{Kind::fma, {"FFMA", "FFMA2", "FFMA32I", "DFMA", "HFMA2", "HFMA2_MMA"}},
+       {Kind::other_float,
+        {"FADD",  "FADD2", "FMUL",   "FMUL2",  "FMNMX",   "FMNMX3",  "FSET",    "FSETP",
+         "FSEL",  "FCHK",  "MUFU",   "DADD",   "DMUL",    "DSETP",   "DMNMX",   "HADD2",
+         "HMUL2", "HSET2", "HSETP2", "HMNMX2", "FSWZADD", "FADD32I", "FMUL32I", "FRND"}},
+       {Kind::conversion, {"F2F", "F2I", "I2F", "F2FP", "I2FP", "F2IP", "I2I", "I2IP"}},
+       {Kind::shared,
+        {"LDS", "STS", "LDSM", "STSM", "ATOMS", "REDS", "STAS", "LDTM", "STTM", "UTCCP",
+         "UTCSHIFT"}},
+       {Kind::local, {"LDL", "STL"}},
+       {Kind::generic, {"LD", "ST"}},
+       {Kind::constant, {"LDC", "LDCU", "ULDC", "TEX", "TLD", "TLD4", "TXQ", "SULD", "SUST"}},
+       {Kind::copy,
+        {"LDGSTS", "UBLKCP", "UBLKPF", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "UTMAPF",
+         "UTMACCTL"}},
+       {Kind::barrier,
+        {"BAR",       "UCGABAR_ARV",  "UCGABAR_WAIT", "MEMBAR",       "SYNCS",   "DEPBAR",
+         "LDGDEPBAR", "UTMACMDFLUSH", "ARRIVES",      "WARPSYNC",     "ERRBAR",  "FENCE",
+         "WARPGROUP", "WARPGROUPSET", "NANOSLEEP",    "ACQBULK",      "PREEXIT", "USETMAXREG",
+         "CCTL",      "CCTLL",        "CCTLT",        "UTCBAR",       "YIELD",   "CGAERRBAR",
+         "UCGABAR",   "B2R",          "R2B",          "ENDCOLLECTIVE"}},
+       {Kind::branch,
+        {"BRA", "BRX", "BRXU", "JMP", "JMX", "CALL", "RET", "EXIT", "BSSY", "BSYNC", "BREAK",
+         "BMOV", "BPT", "KILL", "RPCMOV", "WARPSYNC_ALL"}},
+       {Kind::move,
+        {"MOV", "MOV32I", "UMOV", "S2R", "S2UR", "CS2R", "R2UR", "R2P", "P2R", "UP2UR", "UR2UP",
+         "SHFL", "PRMT", "UPRMT", "ELECT", "MOVM"}},
+       {Kind::other, {"NOP"}},
+       {Kind::integer,
+        {"BMSK",   "BREV",    "FLO",   "IABS",     "IADD",      "IADD3",   "IADD32I",
+         "IDP",    "IDP4A",   "IMAD",  "IMNMX",    "IMUL",      "IMUL32I", "ISCADD",
+         "ISETP",  "LEA",     "LEPC",  "LOP",      "LOP3",      "LOP32I",  "MATCH",
+         "PLOP3",  "POPC",    "PSETP", "REDUX",    "CREDUX",    "SEL",     "SGXT",
+         "SHF",    "SHL",     "SHR",   "VABSDIFF", "VABSDIFF4", "VIADD",   "VIADDMNMX",
+         "VIMNMX", "VIMNMX3", "VOTE",  "VOTEU",    "CSMTEST",   "IADD2",   "VHMNMX"}}});
+  const std::vector<std::string_view> parts = dotted(opcode);
+  const std::string_view name = parts.front();
+  // How a register is copied that another unit has no time for.
+  if (name == "IMAD" && parts.size() > 1 && parts[1] == "MOV") return Kind::move;
+  if (const auto found = kByName.find(name); found != kByName.end()) return found->second;
+  static const std::set<std::string_view> kGlobal{"LDG", "STG", "ATOM", "ATOMG", "RED", "REDG"};
+  if (kGlobal.contains(name)) return global_of(parts);
+  // HMMA, IMMA, DMMA, QMMA, BMMA, HGMMA, IGMMA, QGMMA, UTCHMMA, ...
+  if (name.ends_with("MMA")) return Kind::tensor;
+  if (name.starts_with('U')) {
+    if (const auto found = kByName.find(name.substr(1)); found != kByName.end()) {
+      return found->second;
+    }
+  }
+  return Kind::other;
+}
 
 Code read_sass(std::string_view text, const std::string& name, std::string_view life_ranges) {
   return Reader(text, name, read_life_ranges(life_ranges)).read();

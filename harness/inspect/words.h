@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/identifier.h"
+#include "base/text.h"
 #include "inspect/code.h"
 
 namespace assay {

@@ -30,6 +30,33 @@ std::optional<Failure> guard_failure(const GuardedBuffer& buffer, std::uint64_t 
   return {};
 }
 
+/// Which of so many rows or columns: a range, every so-maniest, or how many. Empty: all.
+std::string which(const std::vector<std::int64_t>& places, std::int64_t count, const char* noun) {
+  const auto size = static_cast<std::int64_t>(places.size());
+  const std::int64_t first = places.front(), last = places.back();
+  if (size == count) return "";
+  if (size == 1) return fmt::format("{} {}", noun, first);
+  const std::int64_t step = places[1] - first;
+  for (std::int64_t i = 1; i < size; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (places[at] - places[at - 1] != step) {
+      return fmt::format("{} of {} {}s ({} to {})", size, count, noun, first, last);
+    }
+  }
+  const bool to_the_end = last + step >= count;
+  if (step > 1) {
+    return fmt::format("every {} {} from {} {}", step == 2 ? "second" : fmt::format("{}th", step),
+                       noun, first, to_the_end ? "on" : fmt::format("to {}", last));
+  }
+  if (to_the_end) return fmt::format("the last {} {}s (from {} on)", size, noun, first);
+  return fmt::format("{}s {} to {}", noun, first, last);
+}
+
+void make_unique(std::vector<std::int64_t>& places) {
+  std::ranges::sort(places);
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+}
+
 }  // namespace
 
 double relative_error(const Comparison& found) {
@@ -350,37 +377,6 @@ bool Checker::reference_changed(const CheckedOutput& output) const {
   support_->hash(output.reference->operand.data, output.reference->bytes(), hash.pointer());
   return hash.read() != output.reference->hash;
 }
-
-namespace {
-
-/// Which of so many rows or columns: a range, every so-maniest, or how many. Empty: all.
-std::string which(const std::vector<std::int64_t>& places, std::int64_t count, const char* noun) {
-  const auto size = static_cast<std::int64_t>(places.size());
-  const std::int64_t first = places.front(), last = places.back();
-  if (size == count) return "";
-  if (size == 1) return fmt::format("{} {}", noun, first);
-  const std::int64_t step = places[1] - first;
-  for (std::int64_t i = 1; i < size; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    if (places[at] - places[at - 1] != step) {
-      return fmt::format("{} of {} {}s ({} to {})", size, count, noun, first, last);
-    }
-  }
-  const bool to_the_end = last + step >= count;
-  if (step > 1) {
-    return fmt::format("every {} {} from {} {}", step == 2 ? "second" : fmt::format("{}th", step),
-                       noun, first, to_the_end ? "on" : fmt::format("to {}", last));
-  }
-  if (to_the_end) return fmt::format("the last {} {}s (from {} on)", size, noun, first);
-  return fmt::format("{}s {} to {}", noun, first, last);
-}
-
-void make_unique(std::vector<std::int64_t>& places) {
-  std::ranges::sort(places);
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-}
-
-}  // namespace
 
 std::string pattern_of(const std::vector<std::int64_t>& shape,
                        const std::vector<std::int64_t>& bad) {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/stats.h"
-#include "cuda/cublas_types.h"
+#include "cuda/cublas.h"
 #include "judge/operations/gemm.h"
 
 namespace assay {
@@ -27,6 +27,35 @@ LtShape shape_of(const OperationCall& call) {
     return LtShape::Matrix{operand.dtype, operand.shape.at(rank - 2), operand.shape.at(rank - 1)};
   };
   return {matrix("a"), matrix("b"), matrix("out"), gemm.batch, gemm.transpose_a, gemm.transpose_b};
+}
+
+/// How cuBLASLt calls blocks of so many rows by 128 columns. Throws Error for others, and where the
+/// scales lie in another way than cuBLASLt has them: those of rows beside each other down the rows,
+/// those of 128 x 128 elements along them, each from a multiple of 16 bytes on.
+cublasLtMatmulMatrixScale_t scale_mode(const OperationCall& call, const std::string& side) {
+  const Operand& scales = call.operand(side + "_scales");
+  if (scales.dtype == DType::f32 && scales.elements() == 1) {
+    return CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+  }
+  const double rows = call.number(side + "_block_rows");
+  const bool by_row = rows == 1;
+  const bool fits = scales.dtype == DType::f32 && (by_row || rows == 128) &&
+                    call.number("block_columns") == 128 && scales.shape.back() % 4 == 0 &&
+                    call.flag(fmt::format("transpose_{}_scales", side)) == by_row;
+  if (!fits) {
+    throw Error(
+        "cuBLASLt has scales of f32 for 1 x 128 elements, transposed, or for 128 x 128, in rows of "
+        "a multiple of 4; or one for the whole matrix");
+  }
+  return by_row ? CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F
+                : CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+}
+
+int to_int(std::int64_t value) {
+  if (value > std::numeric_limits<int>::max()) {
+    throw oracle_failure("grouped_gemm: a dimension is larger than 2147483647");
+  }
+  return static_cast<int>(value);
 }
 
 }  // namespace
@@ -69,32 +98,6 @@ void LtMatmul::set_epilogue(const OperationCall& call) {
   product_.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias->data);
   product_.set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cuda_type(bias->dtype));
 }
-
-namespace {
-
-/// How cuBLASLt calls blocks of so many rows by 128 columns. Throws Error for others, and where the
-/// scales lie in another way than cuBLASLt has them: those of rows beside each other down the rows,
-/// those of 128 x 128 elements along them, each from a multiple of 16 bytes on.
-cublasLtMatmulMatrixScale_t scale_mode(const OperationCall& call, const std::string& side) {
-  const Operand& scales = call.operand(side + "_scales");
-  if (scales.dtype == DType::f32 && scales.elements() == 1) {
-    return CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
-  }
-  const double rows = call.number(side + "_block_rows");
-  const bool by_row = rows == 1;
-  const bool fits = scales.dtype == DType::f32 && (by_row || rows == 128) &&
-                    call.number("block_columns") == 128 && scales.shape.back() % 4 == 0 &&
-                    call.flag(fmt::format("transpose_{}_scales", side)) == by_row;
-  if (!fits) {
-    throw Error(
-        "cuBLASLt has scales of f32 for 1 x 128 elements, transposed, or for 128 x 128, in rows of "
-        "a multiple of 4; or one for the whole matrix");
-  }
-  return by_row ? CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F
-                : CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
-}
-
-}  // namespace
 
 /// cuBLASLt's A is b, as everywhere here.
 void LtMatmul::set_scales(const OperationCall& call) {
@@ -150,17 +153,6 @@ std::string LtMatmul::describe(int algorithm) const {
   return fmt::format("algorithm {} of {}, workspace {} MiB", algorithm + 1, num_algorithms(),
                      LtProduct::kWorkspaceMib);
 }
-
-namespace {
-
-int to_int(std::int64_t value) {
-  if (value > std::numeric_limits<int>::max()) {
-    throw oracle_failure("grouped_gemm: a dimension is larger than 2147483647");
-  }
-  return static_cast<int>(value);
-}
-
-}  // namespace
 
 GroupedMatmul::GroupedMatmul(const Driver& driver, OperationEngine& engine,
                              const OperationCall& call)

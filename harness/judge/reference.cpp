@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <set>
 #include <utility>
 
 #include "base/elapsed.h"
@@ -16,8 +15,6 @@
 #include "judge/reference_shapes.h"
 #include "judge/tolerance.h"
 #include "space/plan_json.h"
-#include "support/device_word.h"
-#include "support/inputs.h"
 
 namespace assay {
 namespace {
@@ -60,6 +57,18 @@ std::string text_of(const ReferencePlan& step) {
   if (!step.file.empty()) return "file " + std::filesystem::path(step.file).filename().string();
   if (!step.kernel) return step.operation;
   return fmt::format("kernel {} of {}", step.kernel->launch.entry, step.kernel->source);
+}
+
+// A wrong layout or leading dimension makes nearly all elements wrong.
+constexpr int kNumSamples = 64;
+
+std::set<std::int64_t> sampled(std::string_view name, std::int64_t elements) {
+  std::set<std::int64_t> indices{0, elements - 1};
+  for (std::uint64_t i = 0; i < kNumSamples; ++i) {
+    const std::uint64_t random = generator_key(i, name);
+    indices.insert(static_cast<std::int64_t>(random % static_cast<std::uint64_t>(elements)));
+  }
+  return indices;
 }
 
 }  // namespace
@@ -360,22 +369,6 @@ std::uint64_t References::hash_of(CUdeviceptr data, std::size_t bytes) const {
   support_->hash(data, bytes, hash.pointer());
   return hash.read();
 }
-
-namespace {
-
-// A wrong layout or leading dimension makes nearly all elements wrong.
-constexpr int kNumSamples = 64;
-
-std::set<std::int64_t> sampled(std::string_view name, std::int64_t elements) {
-  std::set<std::int64_t> indices{0, elements - 1};
-  for (std::uint64_t i = 0; i < kNumSamples; ++i) {
-    const std::uint64_t random = generator_key(i, name);
-    indices.insert(static_cast<std::int64_t>(random % static_cast<std::uint64_t>(elements)));
-  }
-  return indices;
-}
-
-}  // namespace
 
 bool spot_check(const OperationRow& row, const Operation& operation, const OperationCall& call,
                 const std::vector<OutputShape>& made, const ReadElements& read) {

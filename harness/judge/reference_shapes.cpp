@@ -4,12 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <map>
-#include <optional>
 #include <set>
 
 #include "base/error.h"
 #include "judge/operations/gemm.h"
-#include "space/plan.h"
 #include "space/space.h"
 
 namespace assay {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cuda/cublas_types.h"
+#include "cuda/cublas.h"
 
 namespace assay {
 namespace {

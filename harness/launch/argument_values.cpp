@@ -22,45 +22,6 @@ std::uint16_t bf16_bits(float value) {
   return static_cast<std::uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
 }
 
-}  // namespace
-
-void write_scalar(const ScalarPlan& scalar, void* slot) {
-  const auto write = [slot](auto value) { std::memcpy(slot, &value, sizeof value); };
-  switch (scalar.dtype) {
-    case DType::i8:
-      return write(cast<std::int8_t>(scalar));
-    case DType::u8:
-      return write(cast<std::uint8_t>(scalar));
-    case DType::i16:
-      return write(cast<std::int16_t>(scalar));
-    case DType::u16:
-      return write(cast<std::uint16_t>(scalar));
-    case DType::i32:
-      return write(cast<std::int32_t>(scalar));
-    case DType::u32:
-      return write(cast<std::uint32_t>(scalar));
-    case DType::i64:
-      return write(cast<std::int64_t>(scalar));
-    case DType::u64:
-      return write(cast<std::uint64_t>(scalar));
-    case DType::f32:
-      return write(cast<float>(scalar));
-    case DType::f64:
-      return write(cast<double>(scalar));
-    case DType::bf16:
-      return write(bf16_bits(cast<float>(scalar)));
-    case DType::f16:
-      return write(static_cast<_Float16>(cast<float>(scalar)));
-    case DType::e4m3:
-    case DType::e5m2:
-    case DType::ue8m0:
-    case DType::e2m1:
-      return write(small_float_bits(scalar.dtype, cast<double>(scalar)));
-  }
-}
-
-namespace {
-
 CUtensorMapDataType tensor_map_type(DType dtype) {
   switch (dtype) {
     case DType::bf16:
@@ -99,48 +60,6 @@ CUtensorMapSwizzle swizzle_mode(int bytes) {
   if (bytes == 128) return CU_TENSOR_MAP_SWIZZLE_128B;
   return CU_TENSOR_MAP_SWIZZLE_NONE;
 }
-
-}  // namespace
-
-/// A descriptor lists the dimensions from the contiguous one outwards. A contract lists them the
-/// other way round.
-void write_tensor_map(const Driver& driver, const TensorMapPlan& map, const BufferPlan& buffer,
-                      CUdeviceptr data, void* slot) {
-  const std::size_t rank = buffer.shape.size();
-  if (rank == 0 || rank > 5 || map.box.size() != rank) {
-    throw refused(
-        "tensor map {}: {} has {} dimensions and the box {}; both need the same number, 1 to 5",
-        map.name, map.of, rank, map.box.size());
-  }
-  std::vector<cuuint64_t> extents(buffer.shape.rbegin(), buffer.shape.rend());
-  extents[0] = static_cast<cuuint64_t>(size_bytes(buffer.dtype, buffer.shape.back()) /
-                                       size_bytes(buffer.dtype));
-  std::vector<cuuint32_t> box;
-  for (auto side = map.box.rbegin(); side != map.box.rend(); ++side) {
-    // A size that does not fit in 32 bits becomes 0, which the driver refuses.
-    box.push_back(std::in_range<cuuint32_t>(*side) ? static_cast<cuuint32_t>(*side) : 0);
-  }
-  std::vector<cuuint64_t> strides;  // in bytes, without the contiguous dimension's
-  auto pitch = static_cast<cuuint64_t>(size_bytes(buffer.dtype));
-  for (std::size_t i = 0; i + 1 < rank; ++i) strides.push_back(pitch *= extents[i]);
-  strides.push_back(pitch);  // never read; it keeps the pointer valid for rank 1
-  const std::vector<cuuint32_t> element_strides(rank, 1);
-
-  CUtensorMap encoded;
-  const CUresult result = driver.cuTensorMapEncodeTiled(
-      &encoded, tensor_map_type(buffer.dtype), static_cast<cuuint32_t>(rank),
-      reinterpret_cast<void*>(data), extents.data(), strides.data(), box.data(),
-      element_strides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_mode(map.swizzle_bytes),
-      CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (result != CUDA_SUCCESS) {
-    driver.fail(result, fmt::format("tensor map {} of {} [{}], box [{}], swizzle {}", map.name,
-                                    map.of, fmt::join(buffer.shape, ","), fmt::join(map.box, ","),
-                                    map.swizzle_bytes));
-  }
-  std::memcpy(slot, &encoded, sizeof encoded);
-}
-
-namespace {
 
 CUarray_format texture_format(DType dtype) {
   switch (dtype) {
@@ -188,6 +107,79 @@ CUaddress_mode address_mode(AddressMode mode) {
 }
 
 }  // namespace
+
+void write_scalar(const ScalarPlan& scalar, void* slot) {
+  const auto write = [slot](auto value) { std::memcpy(slot, &value, sizeof value); };
+  switch (scalar.dtype) {
+    case DType::i8:
+      return write(cast<std::int8_t>(scalar));
+    case DType::u8:
+      return write(cast<std::uint8_t>(scalar));
+    case DType::i16:
+      return write(cast<std::int16_t>(scalar));
+    case DType::u16:
+      return write(cast<std::uint16_t>(scalar));
+    case DType::i32:
+      return write(cast<std::int32_t>(scalar));
+    case DType::u32:
+      return write(cast<std::uint32_t>(scalar));
+    case DType::i64:
+      return write(cast<std::int64_t>(scalar));
+    case DType::u64:
+      return write(cast<std::uint64_t>(scalar));
+    case DType::f32:
+      return write(cast<float>(scalar));
+    case DType::f64:
+      return write(cast<double>(scalar));
+    case DType::bf16:
+      return write(bf16_bits(cast<float>(scalar)));
+    case DType::f16:
+      return write(static_cast<_Float16>(cast<float>(scalar)));
+    case DType::e4m3:
+    case DType::e5m2:
+    case DType::ue8m0:
+    case DType::e2m1:
+      return write(small_float_bits(scalar.dtype, cast<double>(scalar)));
+  }
+}
+
+/// A descriptor lists the dimensions from the contiguous one outwards. A contract lists them the
+/// other way round.
+void write_tensor_map(const Driver& driver, const TensorMapPlan& map, const BufferPlan& buffer,
+                      CUdeviceptr data, void* slot) {
+  const std::size_t rank = buffer.shape.size();
+  if (rank == 0 || rank > 5 || map.box.size() != rank) {
+    throw refused(
+        "tensor map {}: {} has {} dimensions and the box {}; both need the same number, 1 to 5",
+        map.name, map.of, rank, map.box.size());
+  }
+  std::vector<cuuint64_t> extents(buffer.shape.rbegin(), buffer.shape.rend());
+  extents[0] = static_cast<cuuint64_t>(size_bytes(buffer.dtype, buffer.shape.back()) /
+                                       size_bytes(buffer.dtype));
+  std::vector<cuuint32_t> box;
+  for (auto side = map.box.rbegin(); side != map.box.rend(); ++side) {
+    // A size that does not fit in 32 bits becomes 0, which the driver refuses.
+    box.push_back(std::in_range<cuuint32_t>(*side) ? static_cast<cuuint32_t>(*side) : 0);
+  }
+  std::vector<cuuint64_t> strides;  // in bytes, without the contiguous dimension's
+  auto pitch = static_cast<cuuint64_t>(size_bytes(buffer.dtype));
+  for (std::size_t i = 0; i + 1 < rank; ++i) strides.push_back(pitch *= extents[i]);
+  strides.push_back(pitch);  // never read; it keeps the pointer valid for rank 1
+  const std::vector<cuuint32_t> element_strides(rank, 1);
+
+  CUtensorMap encoded;
+  const CUresult result = driver.cuTensorMapEncodeTiled(
+      &encoded, tensor_map_type(buffer.dtype), static_cast<cuuint32_t>(rank),
+      reinterpret_cast<void*>(data), extents.data(), strides.data(), box.data(),
+      element_strides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_mode(map.swizzle_bytes),
+      CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result != CUDA_SUCCESS) {
+    driver.fail(result, fmt::format("tensor map {} of {} [{}], box [{}], swizzle {}", map.name,
+                                    map.of, fmt::join(buffer.shape, ","), fmt::join(map.box, ","),
+                                    map.swizzle_bytes));
+  }
+  std::memcpy(slot, &encoded, sizeof encoded);
+}
 
 Texture make_texture(const Driver& driver, const BufferPlan& buffer, CUdeviceptr data) {
   const TextureSpec& spec = *buffer.texture;

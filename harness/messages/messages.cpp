@@ -67,7 +67,7 @@ T decode(const json& source) {
   try {
     return source.get<T>();
   } catch (const json::exception& error) {
-    throw Error(fmt::format("a message is damaged: {}", error.what()));
+    throw Error("a message is damaged: {}", error.what());
   }
 }
 
@@ -96,7 +96,7 @@ json unpack(std::string_view bytes) {
   check_cbor(bytes, "a message");
   json value = json::from_cbor(bytes, true, false);
   if (value.is_discarded()) {
-    throw Error(fmt::format("a message of {} bytes is not CBOR", bytes.size()));
+    throw Error("a message of {} bytes is not CBOR", bytes.size());
   }
   return value;
 }

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "base/gpu_health.h"
 #include "base/trial.h"
 #include "space/plan.h"
 #include "spec/sweep_spec.h"
@@ -13,6 +12,9 @@
 /// The requests of the parent and the answers of a worker, as plain data. No CUDA type is in them.
 
 namespace assay {
+
+/// The emulator among the GPUs, which count from 0: kernels run on the CPU, and no time is one.
+inline constexpr int kEmulatorIndex = -1;
 
 /// How long the worker may load the GPU before a sample, and rest after one. The parent's watchdog
 /// allows for both.

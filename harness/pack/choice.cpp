@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/nearest.h"
+#include "base/text.h"
 #include "space/plan_parts.h"
 
 namespace assay {

@@ -8,9 +8,9 @@
 #include <limits>
 #include <utility>
 
-#include "base/identifier.h"
 #include "base/stats.h"
 #include "base/terminal.h"
+#include "base/text.h"
 #include "base/value.h"
 #include "ranking/ranking.h"
 

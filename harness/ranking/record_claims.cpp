@@ -5,8 +5,8 @@
 #include <array>
 #include <utility>
 
-#include "base/identifier.h"
 #include "base/terminal.h"
+#include "base/text.h"
 #include "ranking/claims.h"
 
 namespace assay {

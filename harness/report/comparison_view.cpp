@@ -93,6 +93,39 @@ Json result_json(const RunComparison& comparison, const ComparedResult& result) 
   return json;
 }
 
+constexpr std::size_t kMostMarkdownBytes = 60'000;
+
+std::string markdown_row(const ComparedResult& result) {
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", markdown_cell(result.op),
+                     markdown_cell(to_text(result.problem)), to_text(result.fate),
+                     change_text(result), time_text(result.before_ns), time_text(result.after_ns),
+                     markdown_cell(remarks_text(result)));
+}
+
+/// Those that hold the gate up come first, then in the order of Fate.
+std::vector<const ComparedResult*> by_weight(const RunComparison& comparison,
+                                             const Allowed& allowed) {
+  std::vector<const ComparedResult*> results;
+  for (const ComparedResult& result : comparison.results) {
+    if (result.fate != Fate::same) results.push_back(&result);
+  }
+  std::ranges::stable_sort(results, [&](const ComparedResult* a, const ComparedResult* b) {
+    const auto weight = [&](const ComparedResult& result) {
+      const Gate gate = gate_of(result, allowed);
+      return std::pair(gate == Gate::failed ? 0 : gate == Gate::undecided ? 1 : 2, result.fate);
+    };
+    return weight(*a) < weight(*b);
+  });
+  return results;
+}
+
+std::string message_of(const ComparedResult& result) {
+  std::string text = fmt::format("{} {}", to_text(result.fate), change_text(result));
+  const std::string remarks = remarks_text(result);
+  if (!remarks.empty()) text += "; " + remarks;
+  return text;
+}
+
 }  // namespace
 
 std::string time_text(double ns) { return ns > 0 ? format_time(ns) : "-"; }
@@ -221,43 +254,6 @@ Json comparison_json(const RunComparison& comparison) {
              return result_json(comparison, result);
            })}};
 }
-
-namespace {
-
-constexpr std::size_t kMostMarkdownBytes = 60'000;
-
-std::string markdown_row(const ComparedResult& result) {
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", markdown_cell(result.op),
-                     markdown_cell(to_text(result.problem)), to_text(result.fate),
-                     change_text(result), time_text(result.before_ns), time_text(result.after_ns),
-                     markdown_cell(remarks_text(result)));
-}
-
-/// Those that hold the gate up come first, then in the order of Fate.
-std::vector<const ComparedResult*> by_weight(const RunComparison& comparison,
-                                             const Allowed& allowed) {
-  std::vector<const ComparedResult*> results;
-  for (const ComparedResult& result : comparison.results) {
-    if (result.fate != Fate::same) results.push_back(&result);
-  }
-  std::ranges::stable_sort(results, [&](const ComparedResult* a, const ComparedResult* b) {
-    const auto weight = [&](const ComparedResult& result) {
-      const Gate gate = gate_of(result, allowed);
-      return std::pair(gate == Gate::failed ? 0 : gate == Gate::undecided ? 1 : 2, result.fate);
-    };
-    return weight(*a) < weight(*b);
-  });
-  return results;
-}
-
-std::string message_of(const ComparedResult& result) {
-  std::string text = fmt::format("{} {}", to_text(result.fate), change_text(result));
-  const std::string remarks = remarks_text(result);
-  if (!remarks.empty()) text += "; " + remarks;
-  return text;
-}
-
-}  // namespace
 
 std::string_view to_text(Gate gate) {
   constexpr std::array<std::string_view, 3> kWords{"passed", "failed", "undecided"};

@@ -1,13 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/gpu_health.h"
 #include "base/terminal.h"
+#include "base/trial.h"
 #include "messages/requests.h"
 
 namespace assay {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -11,7 +10,6 @@
 #include "base/stats.h"
 #include "base/terminal.h"
 #include "base/trial.h"
-#include "base/trial_record.h"
 #include "inspect/findings.h"
 #include "report/launch_figures.h"
 

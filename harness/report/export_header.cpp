@@ -12,8 +12,8 @@
 #include <variant>
 
 #include "base/error.h"
-#include "base/identifier.h"
 #include "base/terminal.h"
+#include "base/text.h"
 #include "report/export.h"
 #include "report/header_launches.h"
 
@@ -378,8 +378,8 @@ void check_namespace(const std::string& text) {
     const std::size_t end = std::min(text.find("::", begin), text.size());
     const std::string part = text.substr(begin, end - begin);
     if (!is_identifier(part) || is_reserved(part) || is_taken(part) || is_compilers(part)) {
-      throw UsageError(fmt::format(
-          "namespace \"{}\" is not a C++ name; expected identifiers joined by ::", text));
+      throw UsageError("namespace \"{}\" is not a C++ name; expected identifiers joined by ::",
+                       text);
     }
     begin = end + 2;
   }
@@ -391,11 +391,11 @@ void check_one_table_an_op(const std::vector<TunedTable>& tables) {
     const auto [at, added] = seen.emplace(table.op, &table);
     if (added) continue;
     const TunedTable& other = *at->second;
-    throw UsageError(fmt::format(
+    throw UsageError(
         "a header holds one table of each op, and {} has two: {}, {}, and {}, {}; choose with "
         "--device, --protocol or --objective",
         table.op, other.device.name, conditions_text(other), table.device.name,
-        conditions_text(table)));
+        conditions_text(table));
   }
 }
 

@@ -7,7 +7,6 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -25,19 +24,19 @@ namespace {
 const TunedTable& table_of_one_kernel(const std::vector<TunedTable>& tables,
                                       std::string_view format) {
   if (tables.size() != 1) {
-    throw UsageError(fmt::format(
+    throw UsageError(
         "{} holds one table, and there are {}: {} on {}, {}, and {} on {}, {}, ...; choose with "
         "--op, --device, --protocol or --objective",
         format, tables.size(), tables[0].op, tables[0].device.name, conditions_text(tables[0]),
-        tables[1].op, tables[1].device.name, conditions_text(tables[1])));
+        tables[1].op, tables[1].device.name, conditions_text(tables[1]));
   }
   const std::string& kernel = tables[0].entries[0].best.kernel;
   for (const TunedRow& entry : tables[0].entries) {
     if (entry.best.kernel == kernel) continue;
     throw UsageError(
-        fmt::format("{} is of one kernel, and the winners of {} are of {} and {}; choose the "
-                    "problems that one won with --kernel",
-                    format, tables[0].op, kernel, entry.best.kernel));
+        "{} is of one kernel, and the winners of {} are of {} and {}; choose the "
+        "problems that one won with --kernel",
+        format, tables[0].op, kernel, entry.best.kernel);
   }
   return tables[0];
 }
@@ -68,90 +67,13 @@ std::int64_t needed(const TunedRow& entry, const Names& names, std::string_view 
   const Value* value = find(entry.best.config, names);
   const auto* number = value ? std::get_if<std::int64_t>(value) : nullptr;
   if (number) return *number;
-  throw UsageError(fmt::format(
+  throw UsageError(
       "{} has no meaning for kernel {}: it has no integer parameter {}, which says to the reader "
       "how to launch",
-      format, entry.best.kernel, names.back()));
+      format, entry.best.kernel, names.back());
 }
 
 bool is_power_of_two(std::int64_t number) { return number > 0 && (number & (number - 1)) == 0; }
-
-}  // namespace
-
-std::string export_wisdom(const std::vector<TunedTable>& tables) {
-  const TunedTable& table = table_of_one_kernel(tables, "wisdom");
-  std::vector<std::string> names;
-  for (const auto& [name, value] : table.entries[0].best.config) names.push_back(name);
-  std::string text = line_of({{"version", "1.0"},
-                              {"objective", "time"},
-                              {"tunable_parameters", names},
-                              {"key", table.entries[0].best.kernel}}) +
-                     '\n';
-  for (const TunedRow& entry : table.entries) {
-    Json problem = Json::array();
-    for (const auto& [dim, value] : entry.problem) {
-      const auto* number = std::get_if<std::int64_t>(&value);
-      if (!number || *number < 0 || problem.size() == 3) {
-        throw UsageError(
-            fmt::format("a problem of wisdom is up to three sizes, x, y and z; {} has {}", table.op,
-                        to_text(entry.problem)));
-      }
-      problem.push_back(*number);
-    }
-    Json config = Json::array();
-    for (const std::string& name : names) {
-      const Value* value = find(entry.best.config, Names{name});
-      if (!value || entry.best.config.size() != names.size()) {
-        throw UsageError(fmt::format("the configurations of {} have different parameters: {}",
-                                     entry.best.kernel, to_text(entry.best.config)));
-      }
-      std::visit([&](const auto& held) { config.push_back(held); }, *value);
-    }
-    text += line_of({{"config", config},
-                     {"problem_size", problem},
-                     {"time", entry.time_ns.value / 1e6},
-                     {"environment",
-                      {{"device_name", table.device.name},
-                       {"compute_capability", table.device.cc},
-                       {"date", entry.finished_at},
-                       {"cuda_driver_version", entry.toolchain.driver},
-                       {"cuda_version", entry.toolchain.nvrtc}}}}) +
-            '\n';
-  }
-  return text;
-}
-
-std::string export_triton(const std::vector<TunedTable>& tables) {
-  const TunedTable& table = table_of_one_kernel(tables, "triton");
-  std::string text = fmt::format(
-      "# Written by assay export --format triton: {}, {} on {}, {}.\n"
-      "import triton\n\nCONFIGS = [\n",
-      python(table.entries[0].best.kernel), python(table.op), python(table.device.name),
-      python(conditions_text(table)));
-  for (const TunedRow& entry : table.entries) {
-    const std::int64_t warps = needed(entry, kWarps, "triton.Config");
-    const std::int64_t stages = needed(entry, kStages, "triton.Config");
-    if (!is_power_of_two(warps)) {
-      throw UsageError(fmt::format("triton.Config takes a power of two of warps; {} won with {}",
-                                   entry.best.kernel, to_text(entry.best.config)));
-    }
-    std::string problem, kwargs;
-    for (const auto& [dim, value] : entry.problem) {
-      problem += fmt::format("{}{}: {}", problem.empty() ? "" : ", ", python(dim), to_text(value));
-    }
-    for (const auto& [name, value] : entry.best.config) {
-      if (&value == find(entry.best.config, kWarps) || &value == find(entry.best.config, kStages)) {
-        continue;
-      }
-      kwargs += fmt::format("{}{}: {}", kwargs.empty() ? "" : ", ", python(name), python(value));
-    }
-    text += fmt::format("    ({{{}}},\n     triton.Config({{{}}}, num_warps={}, num_stages={})),\n",
-                        problem, kwargs, warps, stages);
-  }
-  return text + "]\n";
-}
-
-namespace {
 
 /// "NVIDIA_H200", as vLLM names devices in file names: whitespace and slashes become one '_', and
 /// every kind of H200 is one.
@@ -184,10 +106,10 @@ std::string vllm_dtype(const std::string& op) {
     if (op.ends_with(std::string("_") + type)) return std::string(",dtype=") + type;
   }
   if (op.ends_with("_f32")) return ",dtype=float32";
-  throw UsageError(fmt::format(
+  throw UsageError(
       "vllm-moe names the type of the weights, and op {} does not end in one, such as _bf16 or "
       "_fp8_w8a8",
-      op));
+      op);
 }
 
 /// A whole number of the problem; null where it has none of that name.
@@ -200,10 +122,10 @@ const std::int64_t* find_size(const TunedRow& entry, std::string_view name) {
 
 std::int64_t size_of(const TunedRow& entry, const std::string& name) {
   if (const std::int64_t* size = find_size(entry, name)) return *size;
-  throw UsageError(fmt::format(
+  throw UsageError(
       "vllm-moe is for mixtures of experts: it looks up E experts, a width N and M tokens, and "
       "problem {} has no {}",
-      to_text(entry.problem), name));
+      to_text(entry.problem), name);
 }
 
 /// ",block_shape=[128,128]" of a problem whose scales are of blocks, else nothing. Throws
@@ -215,21 +137,92 @@ std::string vllm_block_shape(const TunedRow& entry) {
     constexpr std::array<std::string_view, 6> kKnown = {"E", "N", "M", "K", "block_n", "block_k"};
     if (std::ranges::find(kKnown, name) != kKnown.end()) continue;
     throw UsageError(
-        fmt::format("vllm-moe looks up E, N, M, the type and the block of the scales (block_n, "
-                    "block_k), and has no place for the {} of {}",
-                    name, to_text(entry.problem)));
+        "vllm-moe looks up E, N, M, the type and the block of the scales (block_n, "
+        "block_k), and has no place for the {} of {}",
+        name, to_text(entry.problem));
   }
   const std::int64_t* n = find_size(entry, "block_n");
   const std::int64_t* k = find_size(entry, "block_k");
   if ((n == nullptr) != (k == nullptr)) {
-    throw UsageError(
-        fmt::format("vllm-moe names a block by block_n and block_k; {} has one of them",
-                    to_text(entry.problem)));
+    throw UsageError("vllm-moe names a block by block_n and block_k; {} has one of them",
+                     to_text(entry.problem));
   }
   return n == nullptr ? "" : fmt::format(",block_shape=[{},{}]", *n, *k);
 }
 
 }  // namespace
+
+std::string export_wisdom(const std::vector<TunedTable>& tables) {
+  const TunedTable& table = table_of_one_kernel(tables, "wisdom");
+  std::vector<std::string> names;
+  for (const auto& [name, value] : table.entries[0].best.config) names.push_back(name);
+  std::string text = line_of({{"version", "1.0"},
+                              {"objective", "time"},
+                              {"tunable_parameters", names},
+                              {"key", table.entries[0].best.kernel}}) +
+                     '\n';
+  for (const TunedRow& entry : table.entries) {
+    Json problem = Json::array();
+    for (const auto& [dim, value] : entry.problem) {
+      const auto* number = std::get_if<std::int64_t>(&value);
+      if (!number || *number < 0 || problem.size() == 3) {
+        throw UsageError("a problem of wisdom is up to three sizes, x, y and z; {} has {}",
+                         table.op, to_text(entry.problem));
+      }
+      problem.push_back(*number);
+    }
+    Json config = Json::array();
+    for (const std::string& name : names) {
+      const Value* value = find(entry.best.config, Names{name});
+      if (!value || entry.best.config.size() != names.size()) {
+        throw UsageError("the configurations of {} have different parameters: {}",
+                         entry.best.kernel, to_text(entry.best.config));
+      }
+      std::visit([&](const auto& held) { config.push_back(held); }, *value);
+    }
+    text += line_of({{"config", config},
+                     {"problem_size", problem},
+                     {"time", entry.time_ns.value / 1e6},
+                     {"environment",
+                      {{"device_name", table.device.name},
+                       {"compute_capability", table.device.cc},
+                       {"date", entry.finished_at},
+                       {"cuda_driver_version", entry.toolchain.driver},
+                       {"cuda_version", entry.toolchain.nvrtc}}}}) +
+            '\n';
+  }
+  return text;
+}
+
+std::string export_triton(const std::vector<TunedTable>& tables) {
+  const TunedTable& table = table_of_one_kernel(tables, "triton");
+  std::string text = fmt::format(
+      "# Written by assay export --format triton: {}, {} on {}, {}.\n"
+      "import triton\n\nCONFIGS = [\n",
+      python(table.entries[0].best.kernel), python(table.op), python(table.device.name),
+      python(conditions_text(table)));
+  for (const TunedRow& entry : table.entries) {
+    const std::int64_t warps = needed(entry, kWarps, "triton.Config");
+    const std::int64_t stages = needed(entry, kStages, "triton.Config");
+    if (!is_power_of_two(warps)) {
+      throw UsageError("triton.Config takes a power of two of warps; {} won with {}",
+                       entry.best.kernel, to_text(entry.best.config));
+    }
+    std::string problem, kwargs;
+    for (const auto& [dim, value] : entry.problem) {
+      problem += fmt::format("{}{}: {}", problem.empty() ? "" : ", ", python(dim), to_text(value));
+    }
+    for (const auto& [name, value] : entry.best.config) {
+      if (&value == find(entry.best.config, kWarps) || &value == find(entry.best.config, kStages)) {
+        continue;
+      }
+      kwargs += fmt::format("{}{}: {}", kwargs.empty() ? "" : ", ", python(name), python(value));
+    }
+    text += fmt::format("    ({{{}}},\n     triton.Config({{{}}}, num_warps={}, num_stages={})),\n",
+                        problem, kwargs, warps, stages);
+  }
+  return text + "]\n";
+}
 
 std::vector<NamedText> export_vllm_moe(const std::vector<TunedTable>& tables) {
   const TunedTable& table = table_of_one_kernel(tables, "vllm-moe");
@@ -246,16 +239,15 @@ std::vector<NamedText> export_vllm_moe(const std::vector<TunedTable>& tables) {
     config["num_warps"] = needed(entry, kWarps, "vllm-moe");
     config["num_stages"] = needed(entry, kStages, "vllm-moe");
     if (entry.best.config.size() != config.size()) {
-      throw UsageError(fmt::format(
+      throw UsageError(
           "vllm-moe has six parameters, and kernel {} has others, without which its table would "
           "say something else: {}",
-          entry.best.kernel, to_text(entry.best.config)));
+          entry.best.kernel, to_text(entry.best.config));
     }
     // The reader takes the nearest key, so keys ascend; two problems may not have one key.
     if (!files[file].emplace(tokens, config).second) {
-      throw UsageError(
-          fmt::format("vllm-moe knows E, N and M; several problems agree in these, such as {}",
-                      to_text(entry.problem)));
+      throw UsageError("vllm-moe knows E, N and M; several problems agree in these, such as {}",
+                       to_text(entry.problem));
     }
   }
   const std::string middle =

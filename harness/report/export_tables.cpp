@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -86,66 +85,6 @@ std::vector<std::pair<const char*, std::string>> fields_of(const TunedTable& tab
           {"baseline_memory_bytes",
            row.baseline_memory_bytes > 0 ? std::to_string(row.baseline_memory_bytes) : ""}};
 }
-
-}  // namespace
-
-std::string export_csv(const std::vector<TunedTable>& tables) {
-  std::string text;
-  for (const auto& [name, value] : fields_of({}, {}))
-    text += (text.empty() ? "" : ",") + std::string(name);
-  text += "\r\n";
-  for (const TunedTable& table : tables) {
-    for (const TunedRow& row : table.entries) {
-      std::string record;
-      for (const auto& [name, value] : fields_of(table, row)) record += ',' + field(value);
-      text += record.substr(1) + "\r\n";
-    }
-  }
-  return text;
-}
-
-std::string export_json(const std::vector<TunedTable>& tables) {
-  Json list = Json::array();
-  for (const TunedTable& table : tables) {
-    list.push_back({{"op", table.op},
-                    {"device", device_json(table.device)},
-                    {"protocol", table.protocol},
-                    {"objective", to_text(table.objective)},
-                    {"fallback", table.fallback},
-                    {"entries", json_list(table.entries, entry_json)}});
-  }
-  return document("tuned-table", {{"tables", std::move(list)}});
-}
-
-std::string export_markdown(const std::vector<TunedTable>& tables) {
-  std::string text;
-  for (const TunedTable& table : tables) {
-    text += fmt::format("{}### {} on {}, {}\n\n", text.empty() ? "" : "\n", markdown_cell(table.op),
-                        markdown_cell(table.device.name), markdown_cell(conditions_text(table)));
-    text +=
-        "| problem | kernel | configuration | time | baseline | its time | speed-up [95 %] | "
-        "roofline | ties | verified | measured |\n"
-        "|---|---|---|---:|---|---:|---:|---:|---:|---|---|\n";
-    for (const TunedRow& entry : table.entries) {
-      const bool compared = !entry.baseline.empty();
-      text += fmt::format(
-          "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
-          markdown_cell(to_text(entry.problem)), markdown_cell(entry.best.kernel),
-          markdown_cell(to_text(entry.best.config)), format_time(entry.time_ns.value),
-          compared ? markdown_cell(entry.baseline) : "-",
-          compared ? format_time(entry.baseline_ns) : "-",
-          compared ? format_ratio(entry.speedup) : "-",
-          entry.roofline_ns > 0 ? format_percent(entry.roofline_ratio()) : "-", entry.ties.size(),
-          !entry.verification             ? "no"
-          : entry.verification->failure() ? "failed"
-                                          : "yes",
-          markdown_cell(measured_text(entry.provenance, entry.finished_at)));
-    }
-  }
-  return text;
-}
-
-namespace {
 
 constexpr double kWidth = 860;
 constexpr double kRowHeight = 22;
@@ -246,6 +185,62 @@ std::string row_of(const TunedRow& row, const Scale& scale, double y) {
 }
 
 }  // namespace
+
+std::string export_csv(const std::vector<TunedTable>& tables) {
+  std::string text;
+  for (const auto& [name, value] : fields_of({}, {}))
+    text += (text.empty() ? "" : ",") + std::string(name);
+  text += "\r\n";
+  for (const TunedTable& table : tables) {
+    for (const TunedRow& row : table.entries) {
+      std::string record;
+      for (const auto& [name, value] : fields_of(table, row)) record += ',' + field(value);
+      text += record.substr(1) + "\r\n";
+    }
+  }
+  return text;
+}
+
+std::string export_json(const std::vector<TunedTable>& tables) {
+  Json list = Json::array();
+  for (const TunedTable& table : tables) {
+    list.push_back({{"op", table.op},
+                    {"device", device_json(table.device)},
+                    {"protocol", table.protocol},
+                    {"objective", to_text(table.objective)},
+                    {"fallback", table.fallback},
+                    {"entries", json_list(table.entries, entry_json)}});
+  }
+  return document("tuned-table", {{"tables", std::move(list)}});
+}
+
+std::string export_markdown(const std::vector<TunedTable>& tables) {
+  std::string text;
+  for (const TunedTable& table : tables) {
+    text += fmt::format("{}### {} on {}, {}\n\n", text.empty() ? "" : "\n", markdown_cell(table.op),
+                        markdown_cell(table.device.name), markdown_cell(conditions_text(table)));
+    text +=
+        "| problem | kernel | configuration | time | baseline | its time | speed-up [95 %] | "
+        "roofline | ties | verified | measured |\n"
+        "|---|---|---|---:|---|---:|---:|---:|---:|---|---|\n";
+    for (const TunedRow& entry : table.entries) {
+      const bool compared = !entry.baseline.empty();
+      text += fmt::format(
+          "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
+          markdown_cell(to_text(entry.problem)), markdown_cell(entry.best.kernel),
+          markdown_cell(to_text(entry.best.config)), format_time(entry.time_ns.value),
+          compared ? markdown_cell(entry.baseline) : "-",
+          compared ? format_time(entry.baseline_ns) : "-",
+          compared ? format_ratio(entry.speedup) : "-",
+          entry.roofline_ns > 0 ? format_percent(entry.roofline_ratio()) : "-", entry.ties.size(),
+          !entry.verification             ? "no"
+          : entry.verification->failure() ? "failed"
+                                          : "yes",
+          markdown_cell(measured_text(entry.provenance, entry.finished_at)));
+    }
+  }
+  return text;
+}
 
 std::string export_svg(const std::vector<TunedTable>& tables) {
   std::string body;

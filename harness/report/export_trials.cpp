@@ -25,10 +25,10 @@ void check_one_question(const std::vector<TrialRow>& trials, std::string_view fo
   };
   for (const TrialRow& row : trials) {
     if (question(row) == question(trials[0])) continue;
-    throw UsageError(fmt::format(
+    throw UsageError(
         "{} holds the trials of one kernel and problem, and there are {}, and {}; choose with "
         "--kernel, --problem, --device or --protocol",
-        format, question(trials[0]), question(row)));
+        format, question(trials[0]), question(row));
   }
 }
 
@@ -48,6 +48,37 @@ std::string_view failure_word(Status status) {
 /// "2026-11-21T10:00:00Z" as Python's datetime writes it.
 std::string python_time(const std::string& time) {
   return time.size() < 19 ? time : time.substr(0, 10) + ' ' + time.substr(11, 8) + ".000000+00:00";
+}
+
+std::string name_of(const TunedTable& table, const TunedRow& entry, const std::string& which) {
+  return benchmark_name(table.op, which, entry.problem, table.protocol, table.objective);
+}
+
+/// The name with the device, for formats that have no other place for it.
+std::string name_with_device(const TunedTable& table, const TunedRow& entry) {
+  return table.device.slug() + '/' + name_of(table, entry, "best");
+}
+
+std::string config_line(const TunedRow& entry) {
+  return entry.best.kernel + ' ' + to_text(entry.best.config);
+}
+
+/// As `assay bench` would print it.
+Json iteration(const std::string& question, std::int64_t family, double time_ns) {
+  const std::string name = question + "/iterations:1/manual_time";
+  // Nothing runs on the CPU. compare.py wants a figure, and divides by it.
+  return {{"name", name},
+          {"family_index", family},
+          {"per_family_instance_index", 0},
+          {"run_name", name},
+          {"run_type", "iteration"},
+          {"repetitions", 1},
+          {"repetition_index", 0},
+          {"threads", 1},
+          {"iterations", 1},
+          {"real_time", time_ns},
+          {"cpu_time", time_ns},
+          {"time_unit", "ns"}};
 }
 
 }  // namespace
@@ -133,41 +164,6 @@ std::string export_kernel_tuner(const std::vector<TrialRow>& trials) {
   return text + "\n}\n}";
 }
 
-namespace {
-
-std::string name_of(const TunedTable& table, const TunedRow& entry, const std::string& which) {
-  return benchmark_name(table.op, which, entry.problem, table.protocol, table.objective);
-}
-
-/// The name with the device, for formats that have no other place for it.
-std::string name_with_device(const TunedTable& table, const TunedRow& entry) {
-  return table.device.slug() + '/' + name_of(table, entry, "best");
-}
-
-std::string config_line(const TunedRow& entry) {
-  return entry.best.kernel + ' ' + to_text(entry.best.config);
-}
-
-/// As `assay bench` would print it.
-Json iteration(const std::string& question, std::int64_t family, double time_ns) {
-  const std::string name = question + "/iterations:1/manual_time";
-  // Nothing runs on the CPU. compare.py wants a figure, and divides by it.
-  return {{"name", name},
-          {"family_index", family},
-          {"per_family_instance_index", 0},
-          {"run_name", name},
-          {"run_type", "iteration"},
-          {"repetitions", 1},
-          {"repetition_index", 0},
-          {"threads", 1},
-          {"iterations", 1},
-          {"real_time", time_ns},
-          {"cpu_time", time_ns},
-          {"time_unit", "ns"}};
-}
-
-}  // namespace
-
 std::string benchmark_name(const std::string& op, const std::string& entry, const Problem& problem,
                            const std::string& protocol, const Objective& objective) {
   std::string name = op + '/' + entry;
@@ -183,10 +179,10 @@ std::string export_google_benchmark(const std::vector<TunedTable>& tables) {
   std::int64_t family = 0;
   for (const TunedTable& table : tables) {
     if (table.device != tables[0].device) {
-      throw UsageError(fmt::format(
+      throw UsageError(
           "google-benchmark names one device, and there are results of {} and {}; choose with "
           "--device",
-          tables[0].device.name, table.device.name));
+          tables[0].device.name, table.device.name);
     }
     for (const TunedRow& entry : table.entries) {
       date = std::max(date, entry.finished_at);

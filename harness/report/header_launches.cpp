@@ -7,9 +7,8 @@
 
 #include <algorithm>
 #include <string_view>
-#include <utility>
 
-#include "base/identifier.h"
+#include "base/text.h"
 #include "spec/vocabulary.h"
 
 namespace assay {

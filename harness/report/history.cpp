@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 
 #include "report/entry_json.h"
 #include "report/run_comparison.h"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "inspect/code.h"
 #include "inspect/findings.h"
-#include "inspect/opcodes.h"
 #include "inspect/registers.h"
 #include "report/entry_json.h"
 #include "report/table.h"

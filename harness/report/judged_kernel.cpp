@@ -49,6 +49,87 @@ Json speed_json(const JudgedProblem& problem) {
   return json;
 }
 
+std::string_view status_of(const JudgedKernel& judged) {
+  if (judged.verdict != Verdict::wrong) return "PASSED";
+  if (judged.status == to_text(Status::runtime)) return "RUNTIME_ERROR";
+  if (judged.status == to_text(Status::timeout)) return "TIMEOUT";
+  if (judged.status == to_text(Status::correctness)) return "INCORRECT_NUMERICAL";
+  return "COMPILE_ERROR";  // also a contract that cannot be read
+}
+
+/// A workload is named by its sizes. A trait is an input: a scalar.
+Json workload_json(const Problem& problem, const std::vector<std::string>& inputs) {
+  Json axes = Json::object(), given = Json::object();
+  for (const std::string& input : inputs) given[input] = {{"type", "random"}};
+  for (const auto& [name, value] : problem) {
+    if (const auto* size = std::get_if<std::int64_t>(&value)) {
+      axes[name] = *size;
+    } else {
+      given[name] = {{"type", "scalar"}, {"value", std::get<double>(value)}};
+    }
+  }
+  return {{"uuid", problem.empty() ? "none" : to_text(problem)},
+          {"axes", std::move(axes)},
+          {"inputs", std::move(given)}};
+}
+
+Json correctness_json(const JudgedProblem& problem) {
+  Json json = {{"max_relative_error", "NaN"}, {"max_absolute_error", "NaN"}};
+  if (problem.relative_error) json["extra"] = {{"relative_error_norm", *problem.relative_error}};
+  return json;
+}
+
+/// Beside the op's first baseline; zeros where it has none.
+Json performance_json(const JudgedProblem& problem) {
+  const auto baseline =
+      std::ranges::find_if(problem.rivals, [](const Rival& rival) { return rival.kernel.empty(); });
+  const bool is_known = baseline != problem.rivals.end();
+  return {{"latency_ms", problem.time_ns.value / 1e6},
+          {"reference_latency_ms", is_known ? baseline->time_ns / 1e6 : 0},
+          {"speedup_factor", is_known ? baseline->speedup.value : 0}};
+}
+
+void add_ranked(Standing& standing, const RankRecord& verdict) {
+  int rank = 0;
+  for (const RankEntry& entry : verdict.entries) {  // fastest first
+    if (!entry.failure.empty() || !(entry.is_rival() || !entry.kernel.empty())) continue;
+    const bool is_known = std::ranges::any_of(standing.rows, [&](const StandingRow& row) {
+      return row.kernel == entry.kernel;
+    });  // and is faster
+    if (is_known) continue;
+    StandingRow row{0, entry.kernel, entry.config, entry.median_ns, entry.ratio_to_best};
+    if (!entry.kernel.empty()) {
+      ++rank;
+      row.rank = entry.winner || entry.tied ? 1 : rank;
+    }
+    standing.rows.push_back(std::move(row));
+  }
+}
+
+/// The kernels that were too slow for the re-rank, or are still to be ranked.
+void add_screened(Standing& standing, const std::vector<const TrialRecord*>& trials) {
+  std::map<std::string, StandingRow> best;
+  for (const TrialRecord* trial : trials) {
+    const double time_ns = trial->outcome.timing->median_ns;
+    StandingRow& row = best[trial->kernel.name];
+    if (row.time_ns > 0 && row.time_ns <= time_ns) continue;
+    row = {0, trial->kernel.name, to_text(trial->config), time_ns};
+  }
+  int num_kernels = 0;
+  for (const StandingRow& row : standing.rows) {
+    if (!row.kernel.empty()) ++num_kernels;
+    best.erase(row.kernel);
+  }
+  std::vector<StandingRow> rows;
+  for (auto& [kernel, row] : best) rows.push_back(std::move(row));
+  std::ranges::stable_sort(rows,
+                           [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+  for (StandingRow& row : rows) {
+    row.rank = ++num_kernels;
+    standing.rows.push_back(std::move(row));
+  }
+}
+
 }  // namespace
 
 bool add_times(JudgedProblem& problem, const RankRecord& verdict, const std::string& kernel) {
@@ -147,50 +228,6 @@ Json judged_json(const JudgedKernel& judged) {
           {"is_known", judged.is_known}};
 }
 
-namespace {
-
-std::string_view status_of(const JudgedKernel& judged) {
-  if (judged.verdict != Verdict::wrong) return "PASSED";
-  if (judged.status == to_text(Status::runtime)) return "RUNTIME_ERROR";
-  if (judged.status == to_text(Status::timeout)) return "TIMEOUT";
-  if (judged.status == to_text(Status::correctness)) return "INCORRECT_NUMERICAL";
-  return "COMPILE_ERROR";  // also a contract that cannot be read
-}
-
-/// A workload is named by its sizes. A trait is an input: a scalar.
-Json workload_json(const Problem& problem, const std::vector<std::string>& inputs) {
-  Json axes = Json::object(), given = Json::object();
-  for (const std::string& input : inputs) given[input] = {{"type", "random"}};
-  for (const auto& [name, value] : problem) {
-    if (const auto* size = std::get_if<std::int64_t>(&value)) {
-      axes[name] = *size;
-    } else {
-      given[name] = {{"type", "scalar"}, {"value", std::get<double>(value)}};
-    }
-  }
-  return {{"uuid", problem.empty() ? "none" : to_text(problem)},
-          {"axes", std::move(axes)},
-          {"inputs", std::move(given)}};
-}
-
-Json correctness_json(const JudgedProblem& problem) {
-  Json json = {{"max_relative_error", "NaN"}, {"max_absolute_error", "NaN"}};
-  if (problem.relative_error) json["extra"] = {{"relative_error_norm", *problem.relative_error}};
-  return json;
-}
-
-/// Beside the op's first baseline; zeros where it has none.
-Json performance_json(const JudgedProblem& problem) {
-  const auto baseline =
-      std::ranges::find_if(problem.rivals, [](const Rival& rival) { return rival.kernel.empty(); });
-  const bool is_known = baseline != problem.rivals.end();
-  return {{"latency_ms", problem.time_ns.value / 1e6},
-          {"reference_latency_ms", is_known ? baseline->time_ns / 1e6 : 0},
-          {"speedup_factor", is_known ? baseline->speedup.value : 0}};
-}
-
-}  // namespace
-
 std::string trace_lines(const JudgedKernel& judged, std::string_view time) {
   const std::string_view status = status_of(judged);
   std::vector<JudgedProblem> shown;
@@ -223,51 +260,6 @@ std::string trace_lines(const JudgedKernel& judged, std::string_view time) {
   }
   return lines;
 }
-
-namespace {
-
-void add_ranked(Standing& standing, const RankRecord& verdict) {
-  int rank = 0;
-  for (const RankEntry& entry : verdict.entries) {  // fastest first
-    if (!entry.failure.empty() || !(entry.is_rival() || !entry.kernel.empty())) continue;
-    const bool is_known = std::ranges::any_of(standing.rows, [&](const StandingRow& row) {
-      return row.kernel == entry.kernel;
-    });  // and is faster
-    if (is_known) continue;
-    StandingRow row{0, entry.kernel, entry.config, entry.median_ns, entry.ratio_to_best};
-    if (!entry.kernel.empty()) {
-      ++rank;
-      row.rank = entry.winner || entry.tied ? 1 : rank;
-    }
-    standing.rows.push_back(std::move(row));
-  }
-}
-
-/// The kernels that were too slow for the re-rank, or are still to be ranked.
-void add_screened(Standing& standing, const std::vector<const TrialRecord*>& trials) {
-  std::map<std::string, StandingRow> best;
-  for (const TrialRecord* trial : trials) {
-    const double time_ns = trial->outcome.timing->median_ns;
-    StandingRow& row = best[trial->kernel.name];
-    if (row.time_ns > 0 && row.time_ns <= time_ns) continue;
-    row = {0, trial->kernel.name, to_text(trial->config), time_ns};
-  }
-  int num_kernels = 0;
-  for (const StandingRow& row : standing.rows) {
-    if (!row.kernel.empty()) ++num_kernels;
-    best.erase(row.kernel);
-  }
-  std::vector<StandingRow> rows;
-  for (auto& [kernel, row] : best) rows.push_back(std::move(row));
-  std::ranges::stable_sort(rows,
-                           [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
-  for (StandingRow& row : rows) {
-    row.rank = ++num_kernels;
-    standing.rows.push_back(std::move(row));
-  }
-}
-
-}  // namespace
 
 std::vector<Standing> standings_of(const Results& results) {
   std::map<QuestionOrder, std::pair<Question, std::vector<const TrialRecord*>>> questions;

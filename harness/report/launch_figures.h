@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/kernel_limits.h"
+#include "base/cubin_info.h"
 #include "base/terminal.h"
 #include "base/trial.h"
 #include "inspect/occupancy.h"

@@ -4,15 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <set>
-#include <utility>
 
 #include "base/error.h"
 #include "report/entry_json.h"
 #include "report/export.h"
 #include "report/page_parts.h"
-#include "report/run_comparison.h"
+#include "store/gzip.h"
 
 namespace assay {
 namespace {
@@ -166,6 +166,26 @@ Json change_json(const RunComparison* since, const TunedTable& table, const Prob
 /// What trials of one question have in common, by which they are found for a table's row.
 std::string name_of(const Question& question) {
   return question_text(question) + ' ' + question.provenance;
+}
+
+constexpr std::string_view kPlace = "<!-- the data -->";
+
+std::string base64(std::string_view bytes) {
+  static constexpr char kDigits[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t three = 0;
+    for (std::size_t j = 0; j < 3; ++j) {
+      three = three << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0u);
+    }
+    for (std::size_t j = 0; j < 4; ++j) {
+      const bool is_padding = i + j > bytes.size();
+      text += is_padding ? '=' : kDigits[three >> (18 - 6 * j) & 63u];
+    }
+  }
+  return text;
 }
 
 }  // namespace
@@ -343,6 +363,19 @@ std::string PageData::json(const std::vector<ResultHistory>& histories) const {
   std::string text = line_of(page);
   text.pop_back();  // the bracket
   return text + ",\"trials\":[" + trials + "]}";
+}
+
+std::string page_html(std::string_view data) {
+  const std::size_t place = kPageTemplate.find(kPlace);
+  if (place == std::string_view::npos) {
+    throw Error(
+        "this assay was built without the page; scripts/setup.sh installs what it is built with, "
+        "then scripts/build.sh");
+  }
+  std::string html(kPageTemplate.substr(0, place));
+  html += "<script id=\"data\" type=\"text/plain\">" + base64(gzip(data)) + "</script>";
+  html += kPageTemplate.substr(place + kPlace.size());
+  return html;
 }
 
 }  // namespace assay

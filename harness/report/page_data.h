@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -88,5 +89,12 @@ class PageData {
   Taken* taking_ = nullptr;             // the last trial's: a question's trials come together
   TunedTrials tuned_;
 };
+
+/// The page as it is built, with a place for its data; empty if this program was built without it.
+extern const std::string_view kPageTemplate;
+
+/// One HTML file that shows `data`, a JSON document, and needs nothing else: no network and no
+/// other file. Throws Error if this program was built without the page.
+std::string page_html(std::string_view data);
 
 }  // namespace assay

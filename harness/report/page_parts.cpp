@@ -8,7 +8,6 @@
 #include <ctime>
 #include <iterator>
 #include <limits>
-#include <optional>
 #include <type_traits>
 #include <utility>
 #include <variant>

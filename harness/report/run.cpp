@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/recording.h"
+#include "base/rank.h"
 
 namespace assay {
 namespace {

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
-#include <tuple>
 
 #include "base/error.h"
 
@@ -198,8 +196,7 @@ std::string contents_of(const Run& run) {
 void require_common_results(const Run& before, const Run& after, const RunComparison& comparison) {
   if (std::ranges::all_of(before.results,
                           [](const RunResult& result) { return !result.failure().empty(); })) {
-    throw UsageError(
-        fmt::format("{} has only trials that failed: nothing to compare with", before.name));
+    throw UsageError("{} has only trials that failed: nothing to compare with", before.name);
   }
   const auto is_compared = [](const ComparedResult& result) {
     return result.fate != Fate::gone && result.fate != Fate::added &&
@@ -212,8 +209,8 @@ void require_common_results(const Run& before, const Run& after, const RunCompar
                               ? refused->reason
                               : fmt::format("{} has {}; {} has {}", before.name,
                                             contents_of(before), after.name, contents_of(after));
-  throw UsageError(fmt::format("{} and {} have no result in common that can be compared: {}",
-                               before.name, after.name, why));
+  throw UsageError("{} and {} have no result in common that can be compared: {}", before.name,
+                   after.name, why);
 }
 
 /// Finds for each result of one run its like in the other. What is left over, of the same op and

@@ -5,13 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <iterator>
 #include <string_view>
 #include <utility>
-
-#include "base/terminal.h"
 
 namespace assay {
 namespace {

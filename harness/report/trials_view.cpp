@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <compare>
 #include <map>
 #include <span>
 #include <tuple>
 #include <utility>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "report/config_text.h"
 #include "report/entry_json.h"
 #include "report/table.h"

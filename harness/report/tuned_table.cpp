@@ -6,16 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <optional>
-#include <set>
 #include <tuple>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "base/stats.h"
 #include "report/config_text.h"
+#include "spec/vocabulary.h"
 
 namespace assay {
 namespace {

@@ -6,11 +6,10 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <unordered_set>
 #include <vector>
 
-#include "base/recording.h"
+#include "base/rank.h"
 #include "base/terminal.h"
 #include "ranking/ranking.h"
 #include "store/store.h"

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cuda/cublas_lt.h"
+#include "cuda/cublas.h"
 #include "cuda/handles.h"
 #include "pack/pack.h"
 #include "runtime/tuned_plan.h"

@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/draw.h"
+
 namespace assay {
 namespace {
 

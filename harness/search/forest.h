@@ -5,8 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "base/draw.h"
-
 namespace assay {
 
 /// Extremely randomised trees (Geurts, Ernst and Wehenkel, 2006): what is expected of a value from

@@ -1,7 +1,6 @@
 #include "search/gaussian.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <numeric>
 #include <utility>

@@ -27,7 +27,7 @@
 #include "base/draw.h"
 #include "search/forest.h"
 #include "search/gaussian.h"
-#include "search/strategies.h"
+#include "search/search.h"
 
 namespace assay {
 namespace {

@@ -1,7 +1,5 @@
 #include "space/bindings.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 
@@ -80,8 +78,7 @@ void Bindings::check_answered(const Expr& expr) const {
   if (num_unanswered_ == 0) return;
   for (const int slot : expr.slots()) {
     if (unanswered_[static_cast<std::size_t>(slot)] == 0) continue;
-    throw EvalError(
-        fmt::format("\"{}\" reads {}, which has no value", expr.text(), symbols_.name(slot)));
+    throw EvalError("\"{}\" reads {}, which has no value", expr.text(), symbols_.name(slot));
   }
 }
 

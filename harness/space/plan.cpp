@@ -1,10 +1,13 @@
 #include "space/plan.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
 #include <set>
 
-#include "base/error.h"
+#include "base/counters.h"
 #include "space/launched.h"
 #include "space/plan_parts.h"
 #include "spec/entry.h"
@@ -94,6 +97,20 @@ std::vector<ReferencePlan> plan_steps(const std::vector<ReferenceSpec>& specs, c
   return steps;
 }
 
+void add_names(const Plan& plan, std::size_t place, std::set<std::string>& names) {
+  const ArgPlan& arg = plan.args[place];
+  if (const auto* buffer = std::get_if<BufferPlan>(&arg)) {
+    names.insert(buffer->name);
+    if (!buffer->copy_of.empty()) names.insert(buffer->copy_of);
+  } else if (const auto* map = std::get_if<TensorMapPlan>(&arg)) {
+    names.insert(map->of);
+  } else if (const auto* packed = std::get_if<StructPlan>(&arg)) {
+    for (const std::size_t member : packed->members) add_names(plan, member, names);
+  }
+}
+
+std::int64_t cdiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
 }  // namespace
 
 std::int64_t Plan::input_bytes() const {
@@ -160,22 +177,6 @@ BaselinePlan make_baseline_plan(const KernelSpec& kernel, const BaselineSpec& ba
           baseline.relative};
 }
 
-namespace {
-
-void add_names(const Plan& plan, std::size_t place, std::set<std::string>& names) {
-  const ArgPlan& arg = plan.args[place];
-  if (const auto* buffer = std::get_if<BufferPlan>(&arg)) {
-    names.insert(buffer->name);
-    if (!buffer->copy_of.empty()) names.insert(buffer->copy_of);
-  } else if (const auto* map = std::get_if<TensorMapPlan>(&arg)) {
-    names.insert(map->of);
-  } else if (const auto* packed = std::get_if<StructPlan>(&arg)) {
-    for (const std::size_t member : packed->members) add_names(plan, member, names);
-  }
-}
-
-}  // namespace
-
 std::int64_t memory_bytes(const Plan& plan) {
   std::set<std::string> names;
   for (const LaunchPlan& launch : plan.launches) {
@@ -186,6 +187,76 @@ std::int64_t memory_bytes(const Plan& plan) {
     if (names.contains(buffer->name) || !buffer->symbol.empty()) sum += buffer->bytes();
   }
   return sum;
+}
+
+std::int64_t ScaleLayout::batch() const {
+  std::int64_t product = 1;
+  for (std::size_t i = 0; i + 2 < shape.size(); ++i) product *= shape[i];
+  return product;
+}
+
+std::int64_t ScaleLayout::rows() const { return shape[shape.size() - 2]; }
+std::int64_t ScaleLayout::columns() const { return shape.back(); }
+std::int64_t ScaleLayout::blocks_down() const { return cdiv(rows(), block_rows); }
+std::int64_t ScaleLayout::blocks_across() const { return cdiv(columns(), block_columns); }
+
+bool ScaleLayout::fits(const std::vector<std::int64_t>& scales) const {
+  if (scales.size() != shape.size()) return false;
+  for (std::size_t i = 0; i + 2 < shape.size(); ++i) {
+    if (scales[i] != shape[i]) return false;
+  }
+  const std::int64_t outer = transpose ? blocks_across() : blocks_down();
+  const std::int64_t inner = transpose ? blocks_down() : blocks_across();
+  return scales[scales.size() - 2] == outer && scales.back() >= inner;
+}
+
+std::string ScaleLayout::text() const {
+  std::vector<std::int64_t> least(shape.begin(), shape.end() - 2);
+  least.push_back(transpose ? blocks_across() : blocks_down());
+  least.push_back(transpose ? blocks_down() : blocks_across());
+  return fmt::format("[{}], or longer rows", fmt::join(least, ","));
+}
+
+ScaleLayout scale_layout(const BufferPlan& values, bool transpose) {
+  return {values.shape, static_cast<std::int64_t>(values.arguments.at("block_rows")),
+          static_cast<std::int64_t>(values.arguments.at("block_columns")), transpose};
+}
+
+NamedFigures figures_of(const Objective& objective, const KernelSpec& kernel,
+                        const TrialRecord& trial, const DeviceInfo& device) {
+  NamedFigures figures;
+  if (objective.is_word()) return figures;
+  const CompileReport& compile = trial.compile;
+  const Evaluator evaluator(kernel, trial.problem, trial.config, device);
+  const auto figure = [&](const std::string& name) -> Number {
+    if (name == "flops") return evaluator.eval(kernel.flops, kAnyInteger, "{}", name);
+    if (name == "bytes") return evaluator.eval(kernel.bytes, kAnyInteger, "{}", name);
+    if (name == "registers") return std::int64_t{compile.registers};
+    if (name == "spill_bytes") return std::int64_t{compile.spill_bytes};
+    if (name == "smem_bytes") {
+      return compile.static_smem_bytes +
+             make_plan(kernel, trial.problem, trial.config, device).dynamic_smem_bytes();
+    }
+    if (name == "memory_bytes") {
+      return memory_bytes(make_plan(kernel, trial.problem, trial.config, device));
+    }
+    return to_number(evaluator.eval_real({Expr::parse_real(name, kernel.symbols), {}}, "{}", name));
+  };
+  const std::vector<std::string>& measured = measured_names();
+  for (const std::string& name : objective.names()) {
+    if (std::ranges::find(measured, name) != measured.end()) continue;
+    if (is_counter(name)) {
+      for (const Measurement& counted : trial.measurements) {
+        if (counted.name == name) figures.emplace_back(name, counted.value);
+      }
+      continue;
+    }
+    try {
+      figures.emplace_back(name, figure(name));
+    } catch (const PlanError&) {
+    }
+  }
+  return figures;
 }
 
 }  // namespace assay

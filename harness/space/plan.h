@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -12,6 +11,9 @@
 
 #include "base/device_info.h"
 #include "base/dtype.h"
+#include "base/error.h"
+#include "base/objective.h"
+#include "base/trial.h"
 #include "base/value.h"
 #include "spec/kernel_spec.h"
 
@@ -156,8 +158,8 @@ std::vector<ReferenceKernelPlan*> own_kernels(Plan& plan);
 /// The contract has no meaning for this configuration: a size is not positive, a launch is larger
 /// than any GPU takes, a value does not fit its argument, or arithmetic has no answer. A bad
 /// configuration is data: the tuner stores it as status `runtime`, kind `launch`.
-struct PlanError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct PlanError : FormattedError {
+  using FormattedError::FormattedError;
 };
 
 /// The steps of a baseline for the arguments of `plan`, which is the kernel's for this device.
@@ -180,5 +182,33 @@ Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& c
 /// by themselves or by a descriptor. These are inputs, outputs, scratch and what is prepared. What
 /// only a reference, a baseline or a launch of `prepare` reads does not count.
 std::int64_t memory_bytes(const Plan& plan);
+
+/// Where the scales of a stack of matrices stand. Each block of rows and columns has one; blocks at
+/// the edges are smaller.
+struct ScaleLayout {
+  std::vector<std::int64_t> shape;  // of the values
+  std::int64_t block_rows = 1, block_columns = 1;
+  bool transpose = false;  // scales of one block of columns follow each other
+
+  /// The matrices of the stack, and of each matrix the blocks down and across.
+  std::int64_t batch() const;
+  std::int64_t rows() const;
+  std::int64_t columns() const;
+  std::int64_t blocks_down() const;
+  std::int64_t blocks_across() const;
+  /// Whether scales of this shape are enough: their rows may be longer, for padding.
+  bool fits(const std::vector<std::int64_t>& scales) const;
+  /// "[8,64], or longer rows"
+  std::string text() const;
+};
+
+/// Of `values`, which `quantise` made.
+ScaleLayout scale_layout(const BufferPlan& values, bool transpose);
+
+/// The names that `objective` reads, with what they stand for in a trial on a device: all but the
+/// time and the energy, which a re-rank measures. One that has no answer, such as a counter that
+/// nobody read, is left out.
+NamedFigures figures_of(const Objective& objective, const KernelSpec& kernel,
+                        const TrialRecord& trial, const DeviceInfo& device);
 
 }  // namespace assay

@@ -107,7 +107,7 @@ std::int64_t Evaluator::eval_called(const ExprSpec& spec, Range allowed, fmt::st
 
 void Evaluator::fail(const std::string& message) const {
   const std::string with = config_.empty() ? "" : " with " + to_text(config_);
-  throw PlanError(fmt::format("{}; {}{}", message, kernel_.name, with));
+  throw PlanError("{}; {}{}", message, kernel_.name, with);
 }
 
 /// Refuses what no GPU takes as a texture.

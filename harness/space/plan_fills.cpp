@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "space/plan.h"
 #include "space/plan_parts.h"
-#include "space/scale_layout.h"
 #include "spec/choices.h"
 
 namespace assay {

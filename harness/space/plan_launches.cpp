@@ -40,18 +40,6 @@ void check_product(const Extent& extent, const std::string& entry, const char* w
   }
 }
 
-}  // namespace
-
-const std::string& taken_by_pass(const std::vector<std::string>& names, std::int64_t pass,
-                                 std::int64_t passes) {
-  const bool reads = names.size() == 3;
-  if (names.size() == 1 || (reads && pass == 0)) return names.front();
-  const std::int64_t passes_after_writing = passes - pass - (reads ? 0 : 1);
-  return names.rbegin()[passes_after_writing % 2];
-}
-
-namespace {
-
 /// What a launch passes, as places in `plan.args`. A scalar of its own gets a place there.
 std::vector<std::size_t> plan_args(const LaunchSpec& spec, const std::vector<std::size_t>& passed,
                                    std::int64_t pass, std::int64_t passes,
@@ -87,32 +75,6 @@ void plan_members(const StructSpec& spec, std::size_t place, const Evaluator& ev
   std::get<StructPlan>(plan.args[place]).members = std::move(members);
 }
 
-}  // namespace
-
-LaunchPlan plan_launch(const LaunchSpec& spec, const std::string& entry,
-                       const Evaluator& evaluator) {
-  constexpr Extent kMostCluster{kMostClusterBlocks, kMostClusterBlocks, kMostClusterBlocks};
-  LaunchPlan plan;
-  plan.entry = entry;
-  plan.grid = plan_extent(spec.grid, entry, "grid", kMostGrid, evaluator);
-  plan.block = plan_extent(spec.block, entry, "block", kMostBlock, evaluator);
-  plan.cluster = plan_extent(spec.cluster, entry, "cluster", kMostCluster, evaluator);
-  check_product(plan.block, entry, "block", kMostThreads, evaluator);
-  check_product(plan.cluster, entry, "cluster", kMostClusterBlocks, evaluator);
-  if (spec.smem_bytes) {
-    plan.smem_bytes = evaluator.eval(*spec.smem_bytes, {0, kMostInt32}, "{} smem_bytes", entry);
-  }
-  if (spec.early) plan.early = evaluator.eval(*spec.early, {0, 1}, "{} early", entry) != 0;
-  if (spec.carveout) {
-    plan.carveout =
-        static_cast<int>(evaluator.eval(*spec.carveout, {-1, 100}, "{} carveout", entry));
-  }
-  plan.cooperative = spec.cooperative;
-  return plan;
-}
-
-namespace {
-
 /// Writes out the passes of each group of launches. `passed` are the places of what a launch passes
 /// that names no arguments.
 std::vector<LaunchPlan> plan_launches(const std::vector<LaunchSpec>& specs,
@@ -144,6 +106,36 @@ std::vector<LaunchPlan> plan_launches(const std::vector<LaunchSpec>& specs,
 }
 
 }  // namespace
+
+const std::string& taken_by_pass(const std::vector<std::string>& names, std::int64_t pass,
+                                 std::int64_t passes) {
+  const bool reads = names.size() == 3;
+  if (names.size() == 1 || (reads && pass == 0)) return names.front();
+  const std::int64_t passes_after_writing = passes - pass - (reads ? 0 : 1);
+  return names.rbegin()[passes_after_writing % 2];
+}
+
+LaunchPlan plan_launch(const LaunchSpec& spec, const std::string& entry,
+                       const Evaluator& evaluator) {
+  constexpr Extent kMostCluster{kMostClusterBlocks, kMostClusterBlocks, kMostClusterBlocks};
+  LaunchPlan plan;
+  plan.entry = entry;
+  plan.grid = plan_extent(spec.grid, entry, "grid", kMostGrid, evaluator);
+  plan.block = plan_extent(spec.block, entry, "block", kMostBlock, evaluator);
+  plan.cluster = plan_extent(spec.cluster, entry, "cluster", kMostCluster, evaluator);
+  check_product(plan.block, entry, "block", kMostThreads, evaluator);
+  check_product(plan.cluster, entry, "cluster", kMostClusterBlocks, evaluator);
+  if (spec.smem_bytes) {
+    plan.smem_bytes = evaluator.eval(*spec.smem_bytes, {0, kMostInt32}, "{} smem_bytes", entry);
+  }
+  if (spec.early) plan.early = evaluator.eval(*spec.early, {0, 1}, "{} early", entry) != 0;
+  if (spec.carveout) {
+    plan.carveout =
+        static_cast<int>(evaluator.eval(*spec.carveout, {-1, 100}, "{} carveout", entry));
+  }
+  plan.cooperative = spec.cooperative;
+  return plan;
+}
 
 std::int64_t element_count(const std::vector<std::int64_t>& shape) {
   std::int64_t product = 1;

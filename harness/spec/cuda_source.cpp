@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
-#include "base/identifier.h"
+#include "base/text.h"
 
 namespace assay {
 namespace {

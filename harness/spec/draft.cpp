@@ -8,7 +8,7 @@
 
 #include "base/dtype.h"
 #include "base/error.h"
-#include "base/identifier.h"
+#include "base/text.h"
 #include "spec/cuda_source.h"
 
 namespace assay {

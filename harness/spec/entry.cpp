@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/identifier.h"
+#include "base/text.h"
 #include "spec/kernel_parts.h"
 
 namespace assay {
@@ -14,6 +14,13 @@ bool is_name_part(char c) { return is_letter(c) || is_digit(c); }
 std::string to_cpp(const Value& value) {
   const std::string text = to_text(value);
   return text.starts_with('-') ? "(" + text + ")" : text;
+}
+
+bool is_entry(std::string_view text) {
+  const std::size_t bracket = text.find('<');
+  return is_qualified_name(text.substr(0, bracket)) &&
+         (bracket == std::string_view::npos || text.ends_with('>')) &&
+         std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 }  // namespace
@@ -68,17 +75,6 @@ bool is_qualified_name(std::string_view text) {
     text.remove_prefix(end + 2);
   }
 }
-
-namespace {
-
-bool is_entry(std::string_view text) {
-  const std::size_t bracket = text.find('<');
-  return is_qualified_name(text.substr(0, bracket)) &&
-         (bracket == std::string_view::npos || text.ends_with('>')) &&
-         std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
-}
-
-}  // namespace
 
 std::string read_entry(const YamlNode& node, const KernelSpec& spec, bool of_reference) {
   constexpr std::string_view kWhat =

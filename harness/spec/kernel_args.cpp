@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/find_named.h"
-#include "base/nearest.h"
+#include "base/text.h"
 #include "spec/kernel_parts.h"
 #include "spec/keys.h"
 #include "spec/vocabulary.h"

@@ -5,11 +5,11 @@
 #include "base/file.h"
 #include "base/find_named.h"
 #include "base/hash.h"
-#include "base/nearest.h"
+#include "base/text.h"
 #include "spec/choices.h"
 #include "spec/kernel_parts.h"
 #include "spec/keys.h"
-#include "spec/own_kernel.h"
+#include "spec/reference_tensors.h"
 #include "spec/vocabulary.h"
 
 namespace assay {

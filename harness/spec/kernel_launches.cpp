@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/find_named.h"
-#include "base/nearest.h"
+#include "base/text.h"
 #include "spec/kernel_parts.h"
 #include "spec/keys.h"
 

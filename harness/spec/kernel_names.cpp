@@ -2,8 +2,8 @@
 #include <map>
 #include <set>
 
-#include "base/identifier.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "spec/kernel_parts.h"
 #include "spec/keys.h"
 #include "spec/vocabulary.h"

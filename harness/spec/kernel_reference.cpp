@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/identifier.h"
+#include "base/text.h"
 #include "spec/kernel_parts.h"
 #include "spec/keys.h"
-#include "spec/own_kernel.h"
 #include "spec/reference_tensors.h"
 #include "spec/vocabulary.h"
 
@@ -60,6 +59,42 @@ void check_product(const YamlMap& map, std::size_t rank) {
   if (map.find("relu") && map.find("gelu")) {
     map.find("gelu")->fail("expected relu or gelu, found both");
   }
+}
+
+const FillSpec* find_fill(const KernelSpec& spec, const std::string& name) {
+  for (const ArgSpec& arg : spec.args) {
+    const auto* buffer = std::get_if<BufferSpec>(&arg.form);
+    if (buffer && arg.name == name && is_filled(buffer->role)) return &buffer->fill;
+  }
+  return nullptr;
+}
+
+/// Whether the input holds the same in each run, whatever the seed. None is made of itself.
+bool is_fixed(const KernelSpec& spec, const std::string& name) {
+  const FillSpec* fill = find_fill(spec, name);
+  if (!fill) return true;  // a scalar
+  if (!fill->of.empty()) return is_fixed(spec, fill->of);
+  if (fill->kernel) {
+    const auto& args = fill->kernel->args;
+    return std::ranges::all_of(args, [&](const ReferenceKernelSpec::Arg& arg) {
+      return !arg.seed && (arg.name == name || is_fixed(spec, arg.name));
+    });
+  }
+  if (!fill->file.empty()) return true;
+  switch (row_of(generators(), "generator", fill->generator).id) {
+    case Generator::zeros:
+    case Generator::ones:
+    case Generator::iota:
+      return true;
+    case Generator::normal:
+    case Generator::uniform:
+    case Generator::permutation:
+    case Generator::routing:
+    case Generator::distinct:
+    case Generator::row_starts:
+      break;
+  }
+  return false;
 }
 
 }  // namespace
@@ -169,46 +204,6 @@ ToleranceSpec read_tolerance(const YamlNode& node) {
   }
   return tolerance;
 }
-
-namespace {
-
-const FillSpec* find_fill(const KernelSpec& spec, const std::string& name) {
-  for (const ArgSpec& arg : spec.args) {
-    const auto* buffer = std::get_if<BufferSpec>(&arg.form);
-    if (buffer && arg.name == name && is_filled(buffer->role)) return &buffer->fill;
-  }
-  return nullptr;
-}
-
-/// Whether the input holds the same in each run, whatever the seed. None is made of itself.
-bool is_fixed(const KernelSpec& spec, const std::string& name) {
-  const FillSpec* fill = find_fill(spec, name);
-  if (!fill) return true;  // a scalar
-  if (!fill->of.empty()) return is_fixed(spec, fill->of);
-  if (fill->kernel) {
-    const auto& args = fill->kernel->args;
-    return std::ranges::all_of(args, [&](const ReferenceKernelSpec::Arg& arg) {
-      return !arg.seed && (arg.name == name || is_fixed(spec, arg.name));
-    });
-  }
-  if (!fill->file.empty()) return true;
-  switch (row_of(generators(), "generator", fill->generator).id) {
-    case Generator::zeros:
-    case Generator::ones:
-    case Generator::iota:
-      return true;
-    case Generator::normal:
-    case Generator::uniform:
-    case Generator::permutation:
-    case Generator::routing:
-    case Generator::distinct:
-    case Generator::row_starts:
-      break;
-  }
-  return false;
-}
-
-}  // namespace
 
 ReferenceSpec read_reference_file(const YamlNode& node, Tensors& tensors, const KernelSpec& spec) {
   const YamlMap map(node, kReferenceFileKeys);

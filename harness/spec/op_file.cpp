@@ -6,9 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/identifier.h"
-#include "base/nearest.h"
-#include "base/shipped.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "spec/keys.h"
 
 namespace assay {

@@ -2,10 +2,9 @@
 #include <utility>
 
 #include "base/find_named.h"
-#include "base/nearest.h"
+#include "base/text.h"
 #include "spec/kernel_parts.h"
 #include "spec/keys.h"
-#include "spec/own_kernel.h"
 #include "spec/reference_tensors.h"
 
 namespace assay {

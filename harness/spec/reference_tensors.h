@@ -1,15 +1,20 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "spec/kernel_parts.h"
 #include "spec/kernel_spec.h"
 #include "spec/yaml.h"
 
 // What the steps of a reference read and write; only the readers of a reference include this.
+
+// What all kernels of the user's own beside the one that is tuned have in common: those of a
+// reference and those that fill inputs. Only their readers include this.
 
 namespace assay {
 
@@ -68,5 +73,28 @@ ReferenceSpec read_reference_file(const YamlNode& node, Tensors& tensors, const 
 /// `kernel: {source: ref.cu, ..}`: a step that is a kernel of the user's own.
 ReferenceSpec read_reference_kernel(const YamlEntry& entry, Tensors& tensors,
                                     const KernelSpec& spec, Steps of);
+
+/// Reads the expressions of such a kernel. Where all configurations have one, no parameter may
+/// change them.
+class FixedExprs {
+ public:
+  /// `shared` is what all configurations have one of: "baseline". Empty where each has its own.
+  FixedExprs(const KernelSpec& spec, std::string_view shared);
+
+  ExprSpec one(const YamlNode& node) const;
+  ExprSpec real(const YamlNode& node) const;
+  std::vector<ExprSpec> list(const YamlNode& node, std::size_t most) const;
+  /// Refuses `expr`, which is called `name` at `where`, if a parameter changes it.
+  void check(const Location& where, std::string_view name, const Expr& expr) const;
+
+ private:
+  const Symbols& symbols_;
+  std::string_view shared_;
+  std::map<int, std::string> varying_;  // slots, each with a parameter that it depends on
+};
+
+/// source, entry, grid and block, which are keys of `map`.
+void read_source_and_size(const YamlMap& map, const KernelSpec& spec, const FixedExprs& exprs,
+                          ReferenceKernelSpec& kernel);
 
 }  // namespace assay

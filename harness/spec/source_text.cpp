@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 namespace assay {
 namespace {

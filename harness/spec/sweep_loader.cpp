@@ -6,8 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/counters.h"
-#include "base/identifier.h"
-#include "base/nearest.h"
+#include "base/text.h"
 #include "spec/kernel_parts.h"
 #include "spec/keys.h"
 #include "spec/problems.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/recording.h"
+#include "base/objective.h"
 #include "spec/kernel_spec.h"
 
 namespace assay {

@@ -6,8 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/identifier.h"
-#include "base/nearest.h"
+#include "base/text.h"
 
 namespace assay {
 namespace {

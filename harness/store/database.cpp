@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <limits>
-#include <optional>
 #include <system_error>
 
 #include "base/interrupt.h"
@@ -51,13 +49,13 @@ void require_file(const std::filesystem::path& path) {
   std::error_code missing;
   const std::filesystem::file_status status = std::filesystem::status(path, missing);
   if (std::filesystem::is_fifo(status) || std::filesystem::is_socket(status)) {
-    throw UsageError(fmt::format("{}: expected a database, found a pipe", path.string()));
+    throw UsageError("{}: expected a database, found a pipe", path.string());
   }
   if (std::filesystem::is_directory(status)) {
-    throw UsageError(fmt::format("{}: expected a database, found a folder", path.string()));
+    throw UsageError("{}: expected a database, found a folder", path.string());
   }
   if (std::filesystem::is_character_file(status) || std::filesystem::is_block_file(status)) {
-    throw UsageError(fmt::format("{}: expected a database, found a device", path.string()));
+    throw UsageError("{}: expected a database, found a device", path.string());
   }
 }
 
@@ -126,8 +124,7 @@ Database Database::open(const std::filesystem::path& path, std::chrono::millisec
   require_file(path);
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
   if (!std::filesystem::is_directory(folder)) {
-    throw Error(
-        fmt::format("cannot open {}: there is no folder {}", path.string(), folder.string()));
+    throw Error("cannot open {}: there is no folder {}", path.string(), folder.string());
   }
   try {
     // The timeout comes before any statement: even the first read may meet another's lock.
@@ -136,7 +133,7 @@ Database Database::open(const std::filesystem::path& path, std::chrono::millisec
                                SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX,
                                static_cast<int>(lock_timeout.count())));
     if (sqlite3_db_readonly(database.handle_.getHandle(), "main") == 1) {
-      throw Error(fmt::format("cannot write {}: the file is read-only", path.string()));
+      throw Error("cannot write {}: the file is read-only", path.string());
     }
     database.file_ = file_at(path);
     return database;
@@ -161,10 +158,10 @@ Database Database::open_readonly(const std::filesystem::path& path) {
     if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY) fail(path, error);
     const std::string wal = path.string() + "-wal";
     if (size_of(wal) > 0) {
-      throw Error(fmt::format(
+      throw Error(
           "cannot read {}: its newest rows are still in {}; copy both files to a folder that can "
           "be written and open the copy",
-          path.string(), wal));
+          path.string(), wal);
     }
   }
   try {
@@ -189,10 +186,10 @@ Database Database::in_memory() {
 void Database::require_same_file() const {
   if (!file_ || file_at(path_) == file_) return;
   throw Error(
-      fmt::format("cannot write {}: it was deleted, moved or replaced since it was opened; what "
-                  "was stored until "
-                  "then is in the file that it was",
-                  path_.string()));
+      "cannot write {}: it was deleted, moved or replaced since it was opened; what "
+      "was stored until "
+      "then is in the file that it was",
+      path_.string());
 }
 
 std::string_view Database::kept(const std::string& sql) { return *texts_.insert(sql).first; }
@@ -246,38 +243,35 @@ void Database::fail(const std::filesystem::path& path, const SQLite::Exception& 
                          SQLITE_IOERR_RDLOCK, SQLITE_IOERR_CHECKRESERVEDLOCK, SQLITE_IOERR_SHMOPEN,
                          SQLITE_IOERR_SHMMAP, SQLITE_IOERR_SHMLOCK, SQLITE_IOERR_SHMSIZE}) {
     if (error.getErrorCode() != code && error.getExtendedErrorCode() != code) continue;
-    throw Error(
-        fmt::format("cannot use {}: its file system has no locks or no shared mappings ({}); {}",
-                    name, error.what(), kLocalDisk));
+    throw Error("cannot use {}: its file system has no locks or no shared mappings ({}); {}", name,
+                error.what(), kLocalDisk);
   }
   switch (error.getErrorCode() & 0xff) {
     case SQLITE_INTERRUPT:
       throw Interrupted();
     case SQLITE_FULL:
-      throw Error(
-          fmt::format("cannot write {}: the disk is full; what was stored before is kept", name));
+      throw Error("cannot write {}: the disk is full; what was stored before is kept", name);
     case SQLITE_READONLY:
-      throw Error(fmt::format("cannot write {}: the file or its folder is read-only", name));
+      throw Error("cannot write {}: the file or its folder is read-only", name);
     case SQLITE_CANTOPEN:
-      throw Error(fmt::format(
-          "cannot open {}: it is not a file that can be opened, or its folder is read-only", name));
+      throw Error("cannot open {}: it is not a file that can be opened, or its folder is read-only",
+                  name);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      throw Error(fmt::format(
+      throw Error(
           "cannot write {}: another process has kept it locked for too long, or its file "
           "system has no locks: then {}",
-          name, kLocalDisk));
+          name, kLocalDisk);
     case SQLITE_NOTADB:
-      throw UsageError(fmt::format("{} is not an assay database", name));
+      throw UsageError("{} is not an assay database", name);
     case SQLITE_CORRUPT:
     case SQLITE_ERROR:  // the statements are right, so a table or a column is not there
       fail_damaged(path, error.what());
     case SQLITE_IOERR:
-      throw Error(fmt::format("cannot read or write {}: {} (code {})", name, error.what(),
-                              error.getExtendedErrorCode()));
+      throw Error("cannot read or write {}: {} (code {})", name, error.what(),
+                  error.getExtendedErrorCode());
     default:
-      throw Error(
-          fmt::format("{}: {} (code {})", name, error.what(), error.getExtendedErrorCode()));
+      throw Error("{}: {} (code {})", name, error.what(), error.getExtendedErrorCode());
   }
 }
 

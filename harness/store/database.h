@@ -136,8 +136,8 @@ class Query {
 };
 
 /// A row that no assay has written. guarded() adds the file's name.
-struct DamagedRow : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct DamagedRow : FormattedError {
+  using FormattedError::FormattedError;
 };
 
 /// One connection to a database file, with a cache of prepared statements.

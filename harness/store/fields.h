@@ -6,7 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "base/recording.h"
+#include "base/rank.h"
 
 // What stored records are made of, told once. fields() calls a visitor with each member of a record
 // and what it is called; what has no name here is lost on the way. Visitors fill and read rows of

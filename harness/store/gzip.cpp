@@ -42,7 +42,7 @@ TextReader::TextReader(const std::filesystem::path& path, std::size_t max_bytes)
 }
 
 void TextReader::fail(std::string_view why) const {
-  throw UsageError(fmt::format("{}: {}", path_.string(), why));
+  throw UsageError("{}: {}", path_.string(), why);
 }
 
 std::string_view TextReader::next() {
@@ -94,8 +94,8 @@ std::optional<std::string_view> LineReader::next() {
     buffer_.erase(0, std::exchange(begin_, 0));
     searched_ = buffer_.size();
     if (buffer_.size() > kMaxJsonBytes) {
-      throw UsageError(fmt::format("{}: expected at most {} bytes in a line, found more",
-                                   text_.path().string(), kMaxJsonBytes));
+      throw UsageError("{}: expected at most {} bytes in a line, found more", text_.path().string(),
+                       kMaxJsonBytes);
     }
     const std::string_view more = text_.next();
     if (more.empty() && buffer_.empty()) return std::nullopt;

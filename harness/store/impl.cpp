@@ -1,11 +1,9 @@
 #include "store/impl.h"
 
-#include <fmt/format.h>
-
 #include <ctime>
 #include <map>
 
-#include "ranking/candidate_set.h"
+#include "base/rank.h"
 #include "store/owner.h"
 #include "store/row_fields.h"
 
@@ -36,7 +34,7 @@ std::optional<std::int64_t> trial_of(Database& database, std::int64_t device,
 
 std::int64_t Store::Impl::device_of(std::int64_t sweep_id) {
   const auto device = database.find("SELECT device_id FROM sweep WHERE id = ?", sweep_id);
-  if (!device) throw Error(fmt::format("{} has no sweep {}", path.string(), sweep_id));
+  if (!device) throw Error("{} has no sweep {}", path.string(), sweep_id);
   return *device;
 }
 

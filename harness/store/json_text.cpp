@@ -1,7 +1,5 @@
 #include "store/json_text.h"
 
-#include <algorithm>
-
 namespace assay::json_text {
 
 std::optional<Json> parse(std::string_view text) {
@@ -19,7 +17,7 @@ char Scanner::peek() {
 char Scanner::take(std::string_view expected) {
   const char next = peek();
   if (at_ == text_.size() || expected.find(next) == expected.npos) {
-    throw Damage(fmt::format("expected one of {}", expected));
+    throw Damage("expected one of {}", expected);
   }
   ++at_;
   return next;
@@ -76,7 +74,7 @@ std::string text_or_empty(const Json& object, std::string_view key) {
 
 const Json& member(const Json& object, std::string_view key) {
   const Json* found = find(object, key);
-  if (!found) throw Damage(fmt::format("'{}' is missing", key));
+  if (!found) throw Damage("'{}' is missing", key);
   return *found;
 }
 

@@ -1,21 +1,18 @@
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 
-#include "base/identifier.h"
+#include "base/error.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "base/value.h"
 
 /// What the readers of JSON results share.
@@ -40,8 +37,8 @@ using Json = nlohmann::basic_json<Members>;
 std::optional<Json> parse(std::string_view text);
 
 /// What is wrong with a row. The reader of the file adds which row it is.
-struct Damage : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct Damage : FormattedError {
+  using FormattedError::FormattedError;
 };
 
 /// Goes through a text of JSON and tells where its parts are, without a look into them: a large one
@@ -103,13 +100,13 @@ const Json& member(const Json& object, std::string_view key);
 /// The integer that `key` names. Throws Damage when it is none, or too large.
 template <class Integer>
 Integer integer(const Json& value, std::string_view key) {
-  if (!value.is_number_integer()) throw Damage(fmt::format("'{}' is not an integer", key));
+  if (!value.is_number_integer()) throw Damage("'{}' is not an integer", key);
   const bool is_natural = value.is_number_unsigned();
   if (is_natural ? std::in_range<Integer>(value.get<std::uint64_t>())
                  : std::in_range<Integer>(value.get<std::int64_t>())) {
     return value.get<Integer>();
   }
-  throw Damage(fmt::format("'{}' is out of range: {}", key, value.dump()));
+  throw Damage("'{}' is out of range: {}", key, value.dump());
 }
 
 inline bool has_text(const Number&) { return true; }  // JSON has no infinity

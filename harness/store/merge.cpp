@@ -7,7 +7,6 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <tuple>
 
 #include "base/interrupt.h"
 #include "store/impl.h"

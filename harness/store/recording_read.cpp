@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -10,12 +9,10 @@
 
 #include "base/bounded_json.h"
 #include "base/error.h"
-#include "base/stats.h"
 #include "ranking/claims.h"
 #include "store/fields.h"
 #include "store/gzip.h"
 #include "store/recording_format.h"
-#include "store/recording_parts.h"
 #include "store/store.h"
 
 namespace assay {
@@ -47,8 +44,7 @@ struct Defined {
   const Part& at(const std::vector<Part>& known, std::string_view key, const Json& value) const {
     const auto index = integer<std::size_t>(value, key);
     if (index < known.size()) return known[index];
-    throw Damage(
-        fmt::format("'{}' is {}, but only {} are defined above", key, index, known.size()));
+    throw Damage("'{}' is {}, but only {} are defined above", key, index, known.size());
   }
 
   /// The code that a line names; null where it names none.
@@ -69,7 +65,7 @@ void complete(const Json&, const Defined&, TrialRecord& trial) {
   std::set<std::string_view> names;
   for (const Measurement& each : trial.measurements) {
     if (names.insert(each.name).second) continue;
-    throw Damage(fmt::format("'measurements' has two of the name '{}'", each.name));
+    throw Damage("'measurements' has two of the name '{}'", each.name);
   }
 }
 
@@ -89,7 +85,7 @@ void complete(const Json& object, const Defined& defined, RankEntry& entry) try 
   }
   if (!entry.kernel.empty()) parse_config(entry.config);  // it is looked for among the trials
 } catch (const UsageError& error) {
-  throw Damage(fmt::format("'config' of a rank: {}", error.what()));
+  throw Damage("'config' of a rank: {}", error.what());
 }
 
 void complete(const Json&, const Defined&, RankIdentity& identity) {
@@ -131,7 +127,7 @@ class JsonFields {
     constexpr bool kMayLack = !std::same_as<T, typename Held<T>::Type>;
     if (!is_there && (value || is_whole_)) {
       if (!kMayLack && !field.is(kLenient | kOptional | kIfKnown)) {
-        throw Damage(fmt::format("'{}' is missing", key.substr(key.find('/') + 1)));
+        throw Damage("'{}' is missing", key.substr(key.find('/') + 1));
       }
       clear(field, member);
     } else if constexpr (std::same_as<typename Held<T>::Type, Timing>) {
@@ -179,7 +175,7 @@ class JsonFields {
     if constexpr (std::same_as<T, std::string>) {
       into = text(value, key);
     } else if constexpr (std::same_as<T, bool>) {
-      if (!value.is_boolean()) throw Damage(fmt::format("'{}' is not true or false", key));
+      if (!value.is_boolean()) throw Damage("'{}' is not true or false", key);
       into = value.get<bool>();
     } else if constexpr (std::integral<T>) {
       into = integer<T>(value, key);
@@ -192,7 +188,7 @@ class JsonFields {
     } else if constexpr (std::same_as<T, std::vector<std::string>>) {
       into.clear();
       for (const Json& name : list_of(value, key)) {
-        if (!name.is_string()) throw Damage(fmt::format("'{}' is not a list of names", key));
+        if (!name.is_string()) throw Damage("'{}' is not a list of names", key);
         into.push_back(view(name));
       }
     } else if constexpr (std::same_as<T, Config> || std::same_as<T, Problem>) {
@@ -271,8 +267,8 @@ class Continued {
     const bool is_whole = num_bytes_ == 0 || find(line, first_);
     num_bytes_ = num_bytes + (is_whole ? 0 : num_bytes_);
     if (!is_whole && num_bytes_ > kMaxContinuedBytes) {
-      throw Damage(fmt::format("no '{}', and the lines since the last with one have over {} bytes",
-                               first_, kMaxContinuedBytes));
+      throw Damage("no '{}', and the lines since the last with one have over {} bytes", first_,
+                   kMaxContinuedBytes);
     }
     if (is_whole) before_ = Record();
     if constexpr (std::same_as<Record, TrialRecord>) {
@@ -312,7 +308,7 @@ class Reader {
       if (line) read_line(*line);
     }
     if (!has_header_) {
-      throw UsageError(fmt::format("{}:1: no recording: the file is empty", path_.string()));
+      throw UsageError("{}:1: no recording: the file is empty", path_.string());
     }
     Recording rest{recording_.sweep, recording_.device, recording_.recorded_at, {}, {}, {}};
     return std::exchange(recording_, std::move(rest));
@@ -325,9 +321,9 @@ class Reader {
     const std::string where = fmt::format("{}:{}", path_.string(), line_number_);
     if (line_number_ == 1 && line.starts_with("SQLite format 3")) {
       throw UsageError(
-          fmt::format("{}: expected a recording, found a database; `assay db merge` "
-                      "joins databases",
-                      path_.string()));
+          "{}: expected a recording, found a database; `assay db merge` "
+          "joins databases",
+          path_.string());
     }
     check_json(line, where);
     try {
@@ -335,7 +331,7 @@ class Reader {
       if (!json) throw Damage("not a line of JSON");
       read_thing(*json, line.size());
     } catch (const Damage& damage) {
-      throw UsageError(fmt::format("{}: {}", where, damage.what()));
+      throw UsageError("{}: {}", where, damage.what());
     }
   }
 
@@ -377,8 +373,7 @@ class Reader {
   void read_header(const Json& line) {
     const auto format = integer<int>(member(line, "assay_recording"), "assay_recording");
     if (format != 2 && format != kRecordingFormat) {
-      throw Damage(
-          fmt::format("recording format {}; this assay reads 2 and {}", format, kRecordingFormat));
+      throw Damage("recording format {}; this assay reads 2 and {}", format, kRecordingFormat);
     }
     recording_.sweep = text(member(line, "sweep"), "sweep");
     if (!is_one_line(recording_.sweep)) throw Damage("'sweep' has control characters");

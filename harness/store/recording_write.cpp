@@ -194,9 +194,9 @@ class Writer {
     text_ += '\n';
     if (text_.size() > kMaxStreamedBytes) {
       throw UsageError(
-          fmt::format("a recording has at most {} bytes, and this sweep's would have more; let "
-                      "several sweeps share its problems",
-                      kMaxStreamedBytes));
+          "a recording has at most {} bytes, and this sweep's would have more; let "
+          "several sweeps share its problems",
+          kMaxStreamedBytes);
     }
   }
 

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "ranking/candidate_set.h"
+#include "base/rank.h"
 #include "ranking/claims.h"
 #include "store/impl.h"
 #include "store/trial_rows.h"
@@ -75,7 +75,7 @@ std::int64_t digits_of(std::string_view time) {
 
 std::int64_t finished_of(std::int64_t trial, std::string_view time) {
   if (is_timestamp(time)) return digits_of(time);
-  throw DamagedRow(fmt::format("trial {}: its time is '{}', which is none", trial, time));
+  throw DamagedRow("trial {}: its time is '{}', which is none", trial, time);
 }
 
 /// The trials of the sweeps or the run that the filter names, or of all; oldest first. Those that
@@ -272,14 +272,14 @@ StoredDevice device_that_ran(Database& database, const Dimensions& dimensions,
     others.insert(fmt::format("{} ({})", stored.info.name, stored.info.uuid));
   }
   if (!others.empty()) {
-    throw UsageError(fmt::format("{}: the sweep '{}' ran on {}, not on '{}'", path.string(), sweep,
-                                 fmt::join(others, ", "), wanted));
+    throw UsageError("{}: the sweep '{}' ran on {}, not on '{}'", path.string(), sweep,
+                     fmt::join(others, ", "), wanted);
   }
   Query names = database.query(
       "SELECT group_concat(name, ', ') FROM (SELECT DISTINCT name FROM sweep ORDER BY name)");
   names.step();
-  throw UsageError(fmt::format("{} has no sweep named '{}'; it holds {}", path.string(), sweep,
-                               names.is_null(0) ? "none" : names.text(0)));
+  throw UsageError("{} has no sweep named '{}'; it holds {}", path.string(), sweep,
+                   names.is_null(0) ? "none" : names.text(0));
 }
 
 }  // namespace
@@ -372,10 +372,10 @@ Recording Store::record(const std::string& sweep_name, const std::string& of_dev
     provenance = stored.provenance;
     // Under the version that the kernel has now, a recording would not say so any more.
     if (provenance.find(kStale) != std::string::npos) {
-      throw UsageError(fmt::format(
+      throw UsageError(
           "{}: the times of the sweep '{}' are of a kernel as it was, and no recording of it as it "
           "is: {}",
-          path().string(), sweep_name, provenance));
+          path().string(), sweep_name, provenance);
     }
     results = impl_->results(filter, {}, dimensions);
     std::erase_if(results.trials, [&](const TrialRow& trial) { return !is_recorded(trial); });

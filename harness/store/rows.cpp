@@ -22,7 +22,7 @@ template <class Row>
 Row supported(const char* table, std::int64_t id, Row row) {
   const std::string wrong = contradiction(row);
   if (wrong.empty()) return row;
-  throw DamagedRow(fmt::format("row {} of table {}: {}", id, table, wrong));
+  throw DamagedRow("row {} of table {}: {}", id, table, wrong);
 }
 
 template <class Row>
@@ -117,8 +117,7 @@ Dimensions::Dimensions(Database& database) {
     const std::int64_t id = row.integer();
     std::string provenance = row.text();
     if (!is_one_line(provenance)) {
-      throw DamagedRow(
-          fmt::format("row {} of table device: its provenance has control characters", id));
+      throw DamagedRow("row {} of table device: its provenance has control characters", id);
     }
     devices[id] = {supported("device", id, read_record<DeviceInfo>(row)), std::move(provenance)};
   }

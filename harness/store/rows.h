@@ -1,14 +1,12 @@
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
 
-#include "base/recording.h"
+#include "base/rank.h"
 #include "store/database.h"
 #include "store/store.h"
 
@@ -81,7 +79,7 @@ class SmallTable : public std::unordered_map<std::int64_t, Row> {
   const Row& at(std::int64_t id) const {
     const auto found = this->find(id);
     if (found != this->end()) return found->second;
-    throw DamagedRow(fmt::format("row {} of table {} is missing", id, name_));
+    throw DamagedRow("row {} of table {} is missing", id, name_);
   }
 
  private:

@@ -277,13 +277,13 @@ void require_tables(Database& database) {
   }
   // The schema's number is written together with the application's, and it counts from 1.
   if (found.schema < 1) {
-    throw Error(fmt::format("{} is damaged: no assay wrote its schema {}", name, found.schema));
+    throw Error("{} is damaged: no assay wrote its schema {}", name, found.schema);
   }
   if (found.schema == kSchema) return;
-  throw Error(fmt::format(
+  throw Error(
       "{} was written by {} assay (schema {}; this one knows {}); name another file with --db and "
       "sweep anew, or import what `assay export --format recording` of that assay writes",
-      name, found.schema > kSchema ? "a newer" : "an older", found.schema, kSchema));
+      name, found.schema > kSchema ? "a newer" : "an older", found.schema, kSchema);
 }
 
 }  // namespace assay

@@ -101,9 +101,9 @@ const std::filesystem::path& Store::path() const { return impl_->path; }
 
 Store Store::open(const std::filesystem::path& path, std::chrono::milliseconds lock_timeout) {
   if (is_recording(path)) {
-    throw UsageError(fmt::format(
+    throw UsageError(
         "{}: expected the name of a database, such as results/assay.db, found that of a recording",
-        path.string()));
+        path.string());
   }
   auto impl = std::make_unique<Impl>(Impl{Database::open(path, lock_timeout), path});
   Database& database = impl->database;
@@ -117,7 +117,7 @@ Store Store::open(const std::filesystem::path& path, std::chrono::milliseconds l
 
 Store Store::open_readonly(const std::filesystem::path& path) {
   if (!path.empty() && !std::filesystem::exists(path)) {
-    throw UsageError(fmt::format("there is no database {}; assay sweep makes one", path.string()));
+    throw UsageError("there is no database {}; assay sweep makes one", path.string());
   }
   if (is_recording(path)) {
     Store store = in_memory();

@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/question.h"
-#include "base/recording.h"
+#include "base/rank.h"
 
 namespace assay {
 

@@ -17,7 +17,7 @@ namespace {
 template <class Record, class What>
 Record supported(Record record, const What& what) {
   if (const std::string wrong = contradiction(record); !wrong.empty()) {
-    throw DamagedRow(fmt::format("{}: {}", what(), wrong));
+    throw DamagedRow("{}: {}", what(), wrong);
   }
   return record;
 }
@@ -50,8 +50,7 @@ std::vector<Stored<Record>> read_all(Database& database, const Dimensions& dimen
 
 Matcher::Matcher(const Filter& filter, const Dimensions& dimensions) : filter_(filter) {
   if (!filter.status.empty() && !parse_status(filter.status)) {
-    throw UsageError(
-        fmt::format("unknown status '{}'; expected one of {}", filter.status, known_statuses()));
+    throw UsageError("unknown status '{}'; expected one of {}", filter.status, known_statuses());
   }
   const Problem wanted = parse_problem(filter.problem);
   for (const auto& [id, device] : dimensions.devices) {
@@ -102,7 +101,7 @@ TrialRow read_unchecked(Query& row, const Dimensions& dimensions) {
 TrialRow read_trial(Query& row, const Dimensions& dimensions) {
   TrialRow trial = read_unchecked(row, dimensions);
   const std::string wrong = contradiction(trial.record);
-  if (!wrong.empty()) throw DamagedRow(fmt::format("trial {}: {}", trial.id, wrong));
+  if (!wrong.empty()) throw DamagedRow("trial {}: {}", trial.id, wrong);
   return trial;
 }
 
@@ -180,8 +179,8 @@ void read_entries(Database& database, const Dimensions& dimensions, RankHead& he
   if (wrong.empty()) wrong = contradiction(head.row.record);
   if (wrong.empty()) return;
   const RankRecord& record = head.row.record;
-  throw DamagedRow(fmt::format("the verdict on {} {} of {}: {}", record.op, to_text(record.problem),
-                               record.finished_at, wrong));
+  throw DamagedRow("the verdict on {} {} of {}: {}", record.op, to_text(record.problem),
+                   record.finished_at, wrong);
 }
 
 std::string read_entries_unchecked(Database& database, const Dimensions& dimensions,

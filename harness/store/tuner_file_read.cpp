@@ -7,9 +7,9 @@
 
 #include "base/bounded_json.h"
 #include "base/error.h"
-#include "base/identifier.h"
 #include "base/limits.h"
 #include "base/terminal.h"
+#include "base/text.h"
 #include "ranking/claims.h"
 #include "store/gzip.h"
 #include "store/json_text.h"
@@ -62,7 +62,7 @@ Problem read_problem(const Json& document, const std::filesystem::path& path) tr
   }
   return problem;
 } catch (const Damage& damage) {
-  throw UsageError(fmt::format("{}: {}", path.string(), damage.what()));
+  throw UsageError("{}: {}", path.string(), damage.what());
 }
 
 bool is_table(const std::filesystem::path& path) {
@@ -167,7 +167,7 @@ class TunerFile {
   };
 
   [[noreturn]] void fail(std::string_view why) const {
-    throw UsageError(fmt::format("{}: {}", path_.string(), why));
+    throw UsageError("{}: {}", path_.string(), why);
   }
 
   void check_size(std::size_t num_bytes) const {

@@ -9,8 +9,8 @@
 #include <cmath>
 #include <optional>
 
-#include "base/identifier.h"
 #include "base/stats.h"
+#include "base/text.h"
 #include "ranking/claims.h"
 
 namespace assay::tuner_rows {
@@ -31,10 +31,10 @@ std::optional<Number> number_of(std::string_view text) {
 /// In nanoseconds, finite.
 double read_time(const Json& value, std::string_view key, double unit_ns) {
   // Python's NaN and Infinity were made null.
-  if (value.is_null()) throw Damage(fmt::format("'{}' is NaN or null, which is no time", key));
+  if (value.is_null()) throw Damage("'{}' is NaN or null, which is no time", key);
   if (!value.is_number() || !(value.get<double>() > 0) ||
       !std::isfinite(value.get<double>() * kNsPerS)) {
-    throw Damage(fmt::format("'{}' is {}, which is no time", key, value.dump()));
+    throw Damage("'{}' is {}, which is no time", key, value.dump());
   }
   return value.get<double>() * unit_ns;
 }
@@ -68,7 +68,7 @@ std::vector<double> read_samples(const Json& object, const char* key, double uni
   std::vector<double> samples_ns;
   const Json* list = find(object, key);
   if (!list || list->is_null()) return samples_ns;
-  if (!list->is_array()) throw Damage(fmt::format("'{}' is no list of times", key));
+  if (!list->is_array()) throw Damage("'{}' is no list of times", key);
   for (const Json& time : elements(*list)) samples_ns.push_back(read_time(time, key, unit_ns));
   return samples_ns;
 }
@@ -87,10 +87,10 @@ std::optional<double> unit_ns_of(std::string unit) {
 
 double require_unit_ns(const std::string& unit, std::string_view where) {
   if (unit.empty()) {
-    throw Unreadable(fmt::format("the times have no unit: expected s, ms, us or ns as {}", where));
+    throw Unreadable("the times have no unit: expected s, ms, us or ns as {}", where);
   }
   const std::optional<double> unit_ns = unit_ns_of(unit);
-  if (!unit_ns) throw Unreadable(fmt::format("times in '{}': expected s, ms, us or ns", unit));
+  if (!unit_ns) throw Unreadable("times in '{}': expected s, ms, us or ns", unit);
   return *unit_ns;
 }
 
@@ -140,7 +140,7 @@ const Json* time_measurement(const Json& result) {
 void read_t4_result(const Json& result, const std::string& file_unit, TrialRecord& trial) {
   const std::string word = text_or_empty(result, "invalidity");
   const auto status = parse_status(word);
-  if (!status) throw Damage(fmt::format("'invalidity' is '{}', which T4 does not know", word));
+  if (!status) throw Damage("'invalidity' is '{}', which T4 does not know", word);
   trial.outcome.status = *status;
   const Json* time = time_measurement(result);
   std::string unit = time ? text_or_empty(*time, "unit") : "";
@@ -185,7 +185,7 @@ void read_ktt_result(const Json& result, const std::string& unit, TrialRecord& t
   } else if (status == "ComputationFailed" || status == "DeviceLimitsExceeded") {
     trial.outcome.status = Status::runtime;
   } else {
-    throw Damage(fmt::format("'Status' is '{}', which KTT does not know", status));
+    throw Damage("'Status' is '{}', which KTT does not know", status);
   }
 }
 
@@ -215,96 +215,6 @@ void read_bat_result(const Json& result, TrialRecord& trial) {
   if (samples_ns.empty()) throw Damage("'runtimes' is empty");
   trial.outcome.timing = timing_of(std::move(samples_ns));
 }
-
-}  // namespace
-
-std::string RowWords::identifier(std::string_view foreign) {
-  std::string word;
-  for (const char c : foreign) word += is_letter(c) || is_digit(c) ? c : '_';
-  if (word.empty() || is_digit(word[0])) word.insert(word.begin(), '_');
-  const auto [known, is_new] = foreign_.try_emplace(word, foreign);
-  if (known->second != foreign) {
-    throw Damage(fmt::format("'{}' and '{}' would both be {}", known->second, foreign, word));
-  }
-  return word;
-}
-
-Value RowWords::value(std::string_view name, const Json& value) {
-  if (value.is_number_integer()) return integer<std::int64_t>(value, name);
-  if (value.is_boolean()) return std::int64_t{value.get<bool>()};
-  if (value.is_string()) {
-    if (const auto number = number_of<std::int64_t>(view(value))) return *number;
-    return identifier(view(value));
-  }
-  throw Damage(
-      fmt::format("'{}' is {}, which is neither an integer nor a word", name, value.dump()));
-}
-
-std::vector<std::string> RowWords::changes() const {
-  std::vector<std::string> changes;
-  for (const auto& [word, foreign] : foreign_) {
-    if (word != foreign) changes.push_back(fmt::format("'{}' is read as {}", foreign, word));
-  }
-  return changes;
-}
-
-void TunerRowReader::read_config(const Json& row, TrialRecord& trial) {
-  const auto add = [&](std::string_view name, const Json& value) {
-    trial.config.emplace_back(words.identifier(name), words.value(name, value));
-  };
-  if (format == Format::cachefile) {
-    for (const std::string& name : parameters) add(name, member(row, name));
-  } else if (format == Format::ktt) {
-    const Json& pairs = member(row, "Configuration");
-    if (!pairs.is_array()) throw Damage("'Configuration' is not a list");
-    for (const Json& pair : elements(pairs)) {
-      add(text_or_empty(pair, "Name"), member(pair, "Value"));
-    }
-    if (const std::string kernel = text_or_empty(row, "KernelName"); !kernel.empty()) {
-      trial.kernel.name = trial.kernel.op = kernel;
-    }
-  } else {
-    const Json& pairs = member(row, format == Format::bat ? "config" : "configuration");
-    if (!pairs.is_object()) throw Damage("'configuration' is not an object");
-    for (const auto& [name, value] : members(pairs)) add(name, value);
-  }
-  if (!is_its_text(trial.config)) throw Damage("the configuration names a parameter twice");
-}
-
-void TunerRowReader::read_outcome(const Json& row, TrialRecord& trial) const {
-  trial.finished_at = read_timestamp(row);
-  switch (format) {
-    case Format::cachefile:
-      return read_cachefile_row(row, trial);
-    case Format::t4:
-      return read_t4_result(row, unit, trial);
-    case Format::ktt:
-      return read_ktt_result(row, unit, trial);
-    case Format::bat:
-      return read_bat_result(row, trial);
-  }
-}
-
-TrialRecord combined(std::vector<TrialRecord> runs) {
-  for (TrialRecord& run : runs) {
-    if (run.outcome.status == Status::correctness) return std::move(run);
-  }
-  TrialRecord last = std::move(runs.back());
-  runs.pop_back();
-  if (!last.outcome.timing || runs.empty()) return last;
-  std::vector<double> samples_ns;
-  for (const TrialRecord& run : runs) {
-    if (!run.outcome.timing) continue;
-    const std::vector<double>& more = run.outcome.timing->samples_ns;
-    samples_ns.insert(samples_ns.end(), more.begin(), more.end());
-  }
-  const std::vector<double>& more = last.outcome.timing->samples_ns;
-  samples_ns.insert(samples_ns.end(), more.begin(), more.end());
-  last.outcome.timing = timing_of(std::move(samples_ns));
-  return last;
-}
-
-namespace {
 
 class Table {
  public:
@@ -370,6 +280,91 @@ std::string json_of(const std::string& field) {
 }
 
 }  // namespace
+
+std::string RowWords::identifier(std::string_view foreign) {
+  std::string word;
+  for (const char c : foreign) word += is_letter(c) || is_digit(c) ? c : '_';
+  if (word.empty() || is_digit(word[0])) word.insert(word.begin(), '_');
+  const auto [known, is_new] = foreign_.try_emplace(word, foreign);
+  if (known->second != foreign) {
+    throw Damage("'{}' and '{}' would both be {}", known->second, foreign, word);
+  }
+  return word;
+}
+
+Value RowWords::value(std::string_view name, const Json& value) {
+  if (value.is_number_integer()) return integer<std::int64_t>(value, name);
+  if (value.is_boolean()) return std::int64_t{value.get<bool>()};
+  if (value.is_string()) {
+    if (const auto number = number_of<std::int64_t>(view(value))) return *number;
+    return identifier(view(value));
+  }
+  throw Damage("'{}' is {}, which is neither an integer nor a word", name, value.dump());
+}
+
+std::vector<std::string> RowWords::changes() const {
+  std::vector<std::string> changes;
+  for (const auto& [word, foreign] : foreign_) {
+    if (word != foreign) changes.push_back(fmt::format("'{}' is read as {}", foreign, word));
+  }
+  return changes;
+}
+
+void TunerRowReader::read_config(const Json& row, TrialRecord& trial) {
+  const auto add = [&](std::string_view name, const Json& value) {
+    trial.config.emplace_back(words.identifier(name), words.value(name, value));
+  };
+  if (format == Format::cachefile) {
+    for (const std::string& name : parameters) add(name, member(row, name));
+  } else if (format == Format::ktt) {
+    const Json& pairs = member(row, "Configuration");
+    if (!pairs.is_array()) throw Damage("'Configuration' is not a list");
+    for (const Json& pair : elements(pairs)) {
+      add(text_or_empty(pair, "Name"), member(pair, "Value"));
+    }
+    if (const std::string kernel = text_or_empty(row, "KernelName"); !kernel.empty()) {
+      trial.kernel.name = trial.kernel.op = kernel;
+    }
+  } else {
+    const Json& pairs = member(row, format == Format::bat ? "config" : "configuration");
+    if (!pairs.is_object()) throw Damage("'configuration' is not an object");
+    for (const auto& [name, value] : members(pairs)) add(name, value);
+  }
+  if (!is_its_text(trial.config)) throw Damage("the configuration names a parameter twice");
+}
+
+void TunerRowReader::read_outcome(const Json& row, TrialRecord& trial) const {
+  trial.finished_at = read_timestamp(row);
+  switch (format) {
+    case Format::cachefile:
+      return read_cachefile_row(row, trial);
+    case Format::t4:
+      return read_t4_result(row, unit, trial);
+    case Format::ktt:
+      return read_ktt_result(row, unit, trial);
+    case Format::bat:
+      return read_bat_result(row, trial);
+  }
+}
+
+TrialRecord combined(std::vector<TrialRecord> runs) {
+  for (TrialRecord& run : runs) {
+    if (run.outcome.status == Status::correctness) return std::move(run);
+  }
+  TrialRecord last = std::move(runs.back());
+  runs.pop_back();
+  if (!last.outcome.timing || runs.empty()) return last;
+  std::vector<double> samples_ns;
+  for (const TrialRecord& run : runs) {
+    if (!run.outcome.timing) continue;
+    const std::vector<double>& more = run.outcome.timing->samples_ns;
+    samples_ns.insert(samples_ns.end(), more.begin(), more.end());
+  }
+  const std::vector<double>& more = last.outcome.timing->samples_ns;
+  samples_ns.insert(samples_ns.end(), more.begin(), more.end());
+  last.outcome.timing = timing_of(std::move(samples_ns));
+  return last;
+}
 
 std::string json_of_table(std::string_view text) {
   Table table(text);

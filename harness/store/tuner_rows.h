@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,8 +15,8 @@ namespace assay::tuner_rows {
 using namespace json_text;  // both readers of JSON speak in its words
 
 /// What is wrong with the whole file, though a row shows it: a unit that is missing, for example.
-struct Unreadable : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct Unreadable : FormattedError {
+  using FormattedError::FormattedError;
 };
 
 enum class Format {

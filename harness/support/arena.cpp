@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "support/support_kernels.h"
-
 namespace assay {
 namespace {
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "launch/launcher.h"
+#include "space/plan.h"
 
 namespace assay {
 
@@ -34,5 +35,12 @@ const ReferenceKernelPlan* find_fill(const Plan& plan, const std::string& name);
 
 /// The inputs that `buffer`, one of `plan`, is made of.
 std::vector<std::string> fill_sources(const Plan& plan, const BufferPlan& buffer);
+
+/// Whether an input follows from another one by a computation of the host.
+bool is_derived_on_host(const BufferPlan& plan);
+
+/// The bytes of `plan`, an input that is made of `source`, whose bytes are given. Throws Failure
+/// `launch` for an index that does not fit.
+std::string derived(const BufferPlan& plan, const BufferPlan& source, const std::string& bytes);
 
 }  // namespace assay

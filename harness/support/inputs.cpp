@@ -10,11 +10,10 @@
 
 #include "base/file.h"
 #include "launch/failure.h"
-#include "space/scale_layout.h"
+#include "space/plan.h"
 #include "spec/choices.h"
-#include "support/arena.h"
-#include "support/derived.h"
 #include "support/device_word.h"
+#include "support/fill_kernel.h"
 
 namespace assay {
 namespace {

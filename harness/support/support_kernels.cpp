@@ -13,6 +13,12 @@ constexpr std::int64_t kBlocksPerSm = 8;
 
 constexpr std::int64_t kBlocksPerZone = 16;  // support.cu's kBlocksPerZone
 
+/// A warp for each row of each block.
+std::int64_t lanes_of(const Blocks& blocks) {
+  constexpr std::int64_t kLanes = 32, kLeast = 256;
+  return std::max(kLeast, kLanes * blocks.batch * blocks.rows * blocks.across);
+}
+
 }  // namespace
 
 const char* describe(DataKind kind) {
@@ -34,16 +40,6 @@ const char* describe(DataKind kind) {
   }
   return "";
 }
-
-namespace {
-
-/// A warp for each row of each block.
-std::int64_t lanes_of(const Blocks& blocks) {
-  constexpr std::int64_t kLanes = 32, kLeast = 256;
-  return std::max(kLeast, kLanes * blocks.batch * blocks.rows * blocks.across);
-}
-
-}  // namespace
 
 SupportKernels::SupportKernels(const Driver& driver, CUstream stream, const std::string& cubin,
                                int sm_count)

@@ -1,7 +1,5 @@
 #include "timing/counter_session.h"
 
-#include <fmt/format.h>
-
 namespace assay {
 namespace {
 

@@ -1,10 +1,7 @@
 #include "timing/timer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <new>

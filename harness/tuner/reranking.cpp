@@ -9,11 +9,10 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "ranking/candidate_set.h"
+#include "base/rank.h"
 #include "ranking/ranking.h"
 #include "spec/twins.h"
 #include "tuner/kernel_version.h"
-#include "tuner/same_code.h"
 
 namespace assay {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "tuner/same_code.h"
+#include "tuner/kernel_version.h"
 
 namespace assay {
 namespace {

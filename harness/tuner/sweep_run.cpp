@@ -7,18 +7,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/cubin_info.h"
 #include "base/elapsed.h"
 #include "base/file.h"
 #include "base/interrupt.h"
-#include "base/kernel_limits.h"
 #include "report/launch_figures.h"
-#include "space/figures.h"
 #include "space/launched.h"
+#include "space/plan.h"
 #include "space/space.h"
 #include "spec/cuda_source.h"
 #include "spec/entry.h"
-#include "tuner/argument_check.h"
-#include "tuner/compile_job.h"
 #include "tuner/kernel_version.h"
 #include "tuner/source_check.h"
 
@@ -79,6 +77,23 @@ CompileResult compile_own(SweepRun& run, const KernelSpec& kernel,
   check_reference_arguments(kernel, reference, compiled.symbols.at(job.entries.front()),
                             read_file(compiled.cubin_path));
   return compiled;
+}
+
+/// What a compiled configuration takes of an SM: of its launches, the most shared memory and the
+/// fewest blocks.
+std::vector<Measurement> compiled_figures(const Plan& plan, int cc,
+                                          const CompiledEntries& entries) {
+  std::optional<double> blocks;
+  std::int64_t smem_bytes = 0;
+  for (const LaunchFigures& launch : launch_figures(plan, cc, entries, std::nullopt)) {
+    smem_bytes = std::max(smem_bytes, launch.smem_bytes);
+    if (!launch.occupancy) continue;
+    const double of = launch.occupancy->blocks;
+    blocks = std::min(blocks.value_or(of), of);
+  }
+  std::vector<Measurement> figures{{std::string(kBlockSmem), static_cast<double>(smem_bytes), "B"}};
+  if (blocks) figures.push_back({std::string(kBlocksPerSm), *blocks, ""});
+  return figures;
 }
 
 }  // namespace
@@ -207,27 +222,6 @@ CompileResult SweepRun::compile(const KernelSpec& kernel, const Problem& problem
                                 const Config& config) {
   return compile(compile_job(kernel, problem, config));
 }
-
-namespace {
-
-/// What a compiled configuration takes of an SM: of its launches, the most shared memory and the
-/// fewest blocks.
-std::vector<Measurement> compiled_figures(const Plan& plan, int cc,
-                                          const CompiledEntries& entries) {
-  std::optional<double> blocks;
-  std::int64_t smem_bytes = 0;
-  for (const LaunchFigures& launch : launch_figures(plan, cc, entries, std::nullopt)) {
-    smem_bytes = std::max(smem_bytes, launch.smem_bytes);
-    if (!launch.occupancy) continue;
-    const double of = launch.occupancy->blocks;
-    blocks = std::min(blocks.value_or(of), of);
-  }
-  std::vector<Measurement> figures{{std::string(kBlockSmem), static_cast<double>(smem_bytes), "B"}};
-  if (blocks) figures.push_back({std::string(kBlocksPerSm), *blocks, ""});
-  return figures;
-}
-
-}  // namespace
 
 CompileResult SweepRun::compile(CompileJob job) {
   constexpr auto kPeriod = std::chrono::microseconds(200);

@@ -15,7 +15,6 @@
 #include "spec/sweep_spec.h"
 #include "store/store.h"
 #include "tuner/progress.h"
-#include "tuner/sweep_report.h"
 
 namespace assay {
 

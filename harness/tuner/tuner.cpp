@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <thread>
 
 #include "base/elapsed.h"
 #include "base/error.h"
@@ -302,6 +303,34 @@ std::vector<const KernelSpec*> Tuner::kernels_of(const std::string& op) const {
     if (kernel.op == op && runs_on(kernel, run_.device.info().cc)) kernels.push_back(&kernel);
   }
   return kernels;
+}
+
+std::vector<FleetEnd> run_side_by_side(std::span<Tuner* const> tuners) {
+  std::map<std::string, ProblemQueue> problems;  // of each model
+  for (std::size_t gpu = 0; gpu < tuners.size(); ++gpu) {
+    const Tuner& tuner = *tuners[gpu];
+    tuner.reserve(problems.try_emplace(tuner.device().name, tuner.num_problems()).first->second,
+                  gpu);
+  }
+  std::vector<FleetEnd> ends(tuners.size());
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t gpu = 0; gpu < tuners.size(); ++gpu) {
+      threads.emplace_back([&, gpu] {
+        ProblemQueue& shared = problems.at(tuners[gpu]->device().name);
+        try {
+          tuners[gpu]->run(shared, gpu);
+        } catch (...) {
+          ends[gpu].failure = std::current_exception();
+          shared.leave(gpu);
+        }
+      });
+    }
+  }
+  for (std::size_t gpu = 0; gpu < tuners.size(); ++gpu) {
+    ends[gpu].work_is_left = problems.at(tuners[gpu]->device().name).is_left();
+  }
+  return ends;
 }
 
 }  // namespace assay

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <string>
 #include <utility>
 
-#include "base/error.h"
 #include "device/sanitizer.h"
 #include "space/small_problem.h"
 #include "space/space.h"

@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "base/draw.h"
 #include "base/error.h"
-#include "search/adapt.h"
-#include "search/forest.h"
+#include "search/refine.h"
 
 namespace assay {
 namespace {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/find_named.h"
+#include "base/rank.h"
 #include "judge/operations/gemm.h"
 #include "worker/prepared_trial.h"
 #include "worker/sequence_baseline.h"

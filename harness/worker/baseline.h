@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "judge/lt_matmul.h"
-#include "worker/redraw.h"
+#include "worker/prepared_buffers.h"
 #include "worker/worker_state.h"
 
 namespace assay {

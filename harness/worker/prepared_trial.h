@@ -8,7 +8,6 @@
 
 #include "launch/launcher.h"
 #include "worker/prepared_buffers.h"
-#include "worker/redraw.h"
 #include "worker/worker_state.h"
 
 namespace assay {

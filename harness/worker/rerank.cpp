@@ -10,7 +10,7 @@
 
 #include "base/elapsed.h"
 #include "base/stats.h"
-#include "timing/energy.h"
+#include "timing/measure.h"
 #include "worker/rerank_entries.h"
 
 namespace assay {

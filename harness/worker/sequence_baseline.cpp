@@ -13,7 +13,6 @@
 #include "judge/sparse_matvec.h"
 #include "launch/launcher.h"
 #include "space/plan_json.h"
-#include "worker/baseline.h"
 #include "worker/prepared_trial.h"
 
 namespace assay {

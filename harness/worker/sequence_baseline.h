@@ -9,7 +9,7 @@
 
 #include "judge/reference.h"
 #include "worker/baseline.h"
-#include "worker/redraw.h"
+#include "worker/prepared_buffers.h"
 
 namespace assay {
 

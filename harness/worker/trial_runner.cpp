@@ -4,22 +4,19 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
 #include "base/counters.h"
 #include "base/file.h"
-#include "base/recording.h"
+#include "base/rank.h"
 #include "base/stats.h"
 #include "cuda/device_query.h"
 #include "judge/ceilings.h"
-#include "messages/emulator.h"
 #include "spec/vocabulary.h"
 #include "timing/counter_session.h"
 #include "worker/baseline.h"
 #include "worker/prepared_trial.h"
 #include "worker/rerank.h"
 #include "worker/verify.h"
-#include "worker/worker_state.h"
 
 namespace assay {
 namespace {
@@ -169,48 +166,32 @@ auto noting_loss(WorkerState& worker, Task task) {
 
 }  // namespace
 
-struct TrialRunner::Impl {
-  explicit Impl(int index)
-      : driver(index == kEmulatorIndex ? Driver(Driver::Emulated()) : Driver()),
-        context(driver, std::max(index, 0)),
-        info(query_device(driver, context.device())),
-        stream(make_stream(driver)) {}
+TrialRunner::TrialRunner(int index)
+    : driver_(index == kEmulatorIndex ? Driver(Driver::Emulated()) : Driver()),
+      context_(driver_, std::max(index, 0)),
+      info_(query_device(driver_, context_.device())),
+      stream_(make_stream(driver_)) {}
 
-  WorkerState& ready() {
-    if (!worker) throw Error("the worker was not set up: TrialRunner::setup comes first");
-    return *worker;
-  }
-
-  Driver driver;
-  Context context;
-  DeviceInfo info;
-  Stream stream;
-  std::optional<WorkerState> worker;
-};
-
-TrialRunner::TrialRunner(int index) : impl_(std::make_unique<Impl>(index)) {}
-TrialRunner::~TrialRunner() = default;
-
-const DeviceInfo& TrialRunner::info() const { return impl_->info; }
-
-bool TrialRunner::context_lost() const { return impl_->worker && impl_->worker->context_lost; }
+WorkerState& TrialRunner::ready() {
+  if (!worker_) throw Error("the worker was not set up: TrialRunner::setup comes first");
+  return *worker_;
+}
 
 void TrialRunner::setup(const std::filesystem::path& support_cubin,
                         const std::optional<Ceilings>& ceilings) {
-  impl_->worker.emplace(impl_->driver, impl_->stream.get(), impl_->info, read_file(support_cubin),
-                        ceilings);
+  worker_.emplace(driver_, stream_.get(), info_, read_file(support_cubin), ceilings);
 }
 
 Ceilings TrialRunner::measure_ceilings() {
-  WorkerState& worker = impl_->ready();
+  WorkerState& worker = ready();
   return noting_loss(worker, [&] {
     return assay::measure_ceilings(worker.driver, worker.stream, worker.support, worker.engine,
-                                   worker.timer, static_cast<std::size_t>(impl_->info.l2_bytes));
+                                   worker.timer, static_cast<std::size_t>(info_.l2_bytes));
   });
 }
 
 Vitals TrialRunner::vitals() {
-  WorkerState& worker = impl_->ready();
+  WorkerState& worker = ready();
   return noting_loss(worker, [&] {
     Vitals vitals{worker.timer.boost_clock_mhz()};
     if (const auto health = worker.nvml ? worker.nvml->health() : std::nullopt) {
@@ -218,7 +199,7 @@ Vitals TrialRunner::vitals() {
     }
     int mps = 0;  // a driver that does not know the question has no service that it could tell of
     const CUresult asked = worker.driver.cuDeviceGetAttribute(&mps, CU_DEVICE_ATTRIBUTE_MPS_ENABLED,
-                                                              impl_->context.device());
+                                                              context_.device());
     vitals.mps = asked == CUDA_SUCCESS && mps != 0;
     return vitals;
   });
@@ -226,14 +207,14 @@ Vitals TrialRunner::vitals() {
 
 std::string TrialRunner::cublas_version() {
   try {
-    return impl_->ready().engine.cublas().version();
+    return ready().engine.cublas().version();
   } catch (const Error&) {  // not there, or unfit: whoever needs it will say so
     return "";
   }
 }
 
 Outcome TrialRunner::run(const TrialRequest& request) {
-  WorkerState& worker = impl_->ready();
+  WorkerState& worker = ready();
   const auto begin = std::chrono::steady_clock::now();
   worker.enter_problem(request.plan.problem);
   Outcome outcome = worker.guarded([&] { return run_trial(worker, request); });
@@ -249,7 +230,7 @@ Outcome TrialRunner::run(const TrialRequest& request) {
 }
 
 Outcome TrialRunner::verify(const TrialRequest& request, const VerifySpec& spec) {
-  WorkerState& worker = impl_->ready();
+  WorkerState& worker = ready();
   worker.enter_problem(request.plan.problem);
   const Outcome outcome = worker.guarded([&] { return run_check(worker, request, spec); });
   worker.release_memory();
@@ -258,9 +239,9 @@ Outcome TrialRunner::verify(const TrialRequest& request, const VerifySpec& spec)
 
 std::vector<Measurement> TrialRunner::count(const TrialRequest& request,
                                             const std::vector<std::string>& names) {
-  WorkerState& worker = impl_->ready();
+  WorkerState& worker = ready();
   const Cupti cupti;
-  const CounterSession session(cupti, CounterSession::chip_of(cupti, impl_->context.device()),
+  const CounterSession session(cupti, CounterSession::chip_of(cupti, context_.device()),
                                metrics_of(names));
   return noting_loss(worker, [&] {
     worker.enter_problem(request.plan.problem);
@@ -269,7 +250,7 @@ std::vector<Measurement> TrialRunner::count(const TrialRequest& request,
     trial.check();
     const bool hot = request.measure.protocol == name_of(protocols(), Preparation::hot);
     const std::vector<double> values = session.count(
-        impl_->context.get(),
+        context_.get(),
         [&] {
           trial.ready(request.seed);
           if (hot) {
@@ -290,15 +271,15 @@ std::vector<Measurement> TrialRunner::count(const TrialRequest& request,
 }
 
 std::vector<std::string> TrialRunner::countable(const std::vector<std::string>& names) {
-  WorkerState& worker = impl_->ready();
+  WorkerState& worker = ready();
   const Cupti cupti;
-  const CounterSession session(cupti, CounterSession::chip_of(cupti, impl_->context.device()),
+  const CounterSession session(cupti, CounterSession::chip_of(cupti, context_.device()),
                                metrics_of(names));
   const Work flush = [&] {
     worker.timer.flush();
     worker.synchronise();
   };
-  noting_loss(worker, [&] { return session.count(impl_->context.get(), flush, flush); });
+  noting_loss(worker, [&] { return session.count(context_.get(), flush, flush); });
   std::map<std::string, double, std::less<>> present;
   for (const std::string& metric : session.metrics()) present[metric] = 1;
   std::vector<std::string> known;
@@ -306,24 +287,24 @@ std::vector<std::string> TrialRunner::countable(const std::vector<std::string>& 
   return known;
 }
 
-void TrialRunner::launch(const TrialRequest& request) { launch_alone(impl_->ready(), request); }
+void TrialRunner::launch(const TrialRequest& request) { launch_alone(ready(), request); }
 
 std::vector<BaselineTiming> TrialRunner::run_baselines(const TrialRequest& request,
                                                        const std::vector<std::string>& baselines) {
-  WorkerState& worker = impl_->ready();
+  WorkerState& worker = ready();
   return noting_loss(worker, [&] { return time_baselines(worker, request, baselines); });
 }
 
 RerankResult TrialRunner::rerank(const std::vector<TrialRequest>& candidates,
                                  const std::vector<std::string>& baselines, const RerankSpec& spec,
                                  int num_workers) {
-  WorkerState& worker = impl_->ready();
+  WorkerState& worker = ready();
   return noting_loss(
       worker, [&] { return rerank_in_turn(worker, candidates, baselines, spec, num_workers); });
 }
 
 SelfTest TrialRunner::self_test() {
-  WorkerState& worker = impl_->ready();
+  WorkerState& worker = ready();
   return noting_loss(worker, [&] { return measure_self(worker); });
 }
 

@@ -1,14 +1,13 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/device_info.h"
-#include "base/trial_record.h"
-#include "messages/requests.h"
+#include "base/trial.h"
+#include "cuda/handles.h"
+#include "worker/worker_state.h"
 
 namespace assay {
 
@@ -20,9 +19,8 @@ class TrialRunner {
   /// Loads libcuda and retains the primary context of GPU `index`. Throws Error with a sentence
   /// (no driver, no such GPU, out of memory).
   explicit TrialRunner(int index);
-  ~TrialRunner();
 
-  const DeviceInfo& info() const;
+  const DeviceInfo& info() const { return info_; }
 
   /// Loads the harness's own kernels (fills, comparisons, L2 flush, stream hold), which the parent
   /// compiled from support.cu for this GPU. Also takes the ceilings, by which a time can be
@@ -60,11 +58,16 @@ class TrialRunner {
   SelfTest self_test();
 
   /// Whether a sticky error has made the context unusable.
-  bool context_lost() const;
+  bool context_lost() const { return worker_ && worker_->context_lost; }
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  WorkerState& ready();
+
+  Driver driver_;
+  Context context_;
+  DeviceInfo info_;
+  Stream stream_;
+  std::optional<WorkerState> worker_;
 };
 
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cuda/cublas_types.h"
+#include "cuda/cublas.h"
 #include "judge/host_products.h"
 
 namespace assay {

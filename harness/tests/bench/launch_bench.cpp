@@ -23,7 +23,7 @@
 #include "support/inputs.h"
 #include "support/support_source.h"
 #include "timing/timer.h"
-#include "tuner/compile_job.h"
+#include "tuner/kernel_version.h"
 
 namespace assay {
 namespace {

@@ -14,7 +14,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "report/page.h"
 #include "report/page_data.h"
 #include "report/trials_view.h"
 #include "report/tuned_table.h"

@@ -1,5 +1,4 @@
 #include "base/cubin_info.h"
-#include "base/kernel_limits.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "compile/forbidden_calls.h"
+#include "compile/compile_process.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "compile/hints.h"
+#include "compile/compiler_log.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "compile/memory_share.h"
+#include "compile/compile_process.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "compile/options.h"
+#include "compile/definitions.h"
 
 #include <gmock/gmock.h>
 

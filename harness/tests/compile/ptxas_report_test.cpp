@@ -1,4 +1,4 @@
-#include "compile/ptxas_report.h"
+#include "compile/compiler_log.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "device/gpu_turn.h"
+#include "device/gpu_workers.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

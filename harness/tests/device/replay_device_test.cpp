@@ -1,7 +1,7 @@
-#include "device/replay_device.h"
-
 #include <gmock/gmock.h>
 
+#include "base/rank.h"
+#include "device/device.h"
 #include "fixtures.h"
 
 namespace assay {
@@ -81,12 +81,12 @@ Recording make_recording() {
 }
 
 TEST(ReplayDevice, SaysWhichConfigurationsWereRecorded) {
-  const ReplayDevice device(make_recording());
+  const auto device = make_replay_device(make_recording());
   using testing::UnorderedElementsAre;
-  EXPECT_THAT(device.recorded("vector_add", {{"N", 1000}}, "cold"),
+  EXPECT_THAT(device->recorded("vector_add", {{"N", 1000}}, "cold"),
               UnorderedElementsAre(block(128), block(256), block(512)));
-  EXPECT_THAT(device.recorded("vector_add", {{"N", 3000}}, "cold"), testing::IsEmpty());
-  EXPECT_THAT(device.recorded("vector_add", {{"N", 1000}}, "warm"), testing::IsEmpty());
+  EXPECT_THAT(device->recorded("vector_add", {{"N", 3000}}, "cold"), testing::IsEmpty());
+  EXPECT_THAT(device->recorded("vector_add", {{"N", 1000}}, "warm"), testing::IsEmpty());
 }
 
 TEST(ReplayDevice, CountsWhatWasRecordedOfWhatIsAskedFor) {
@@ -94,24 +94,24 @@ TEST(ReplayDevice, CountsWhatWasRecordedOfWhatIsAskedFor) {
   recording.trials.push_back(record_of("vector_add", {{"N", 7}}, block(64), timed(1000)));
   recording.trials.back().protocol.name = "cold";
   recording.trials.back().measurements = {{"dram_read", 64, "B"}, {"issue_busy", 90, "%"}};
-  ReplayDevice device(recording);
+  const auto device = make_replay_device(recording);
   const std::vector<std::string> names = {"dram_read", "dram_write"};
-  EXPECT_EQ(device.count(request_of("vector_add", 7, 64), names),
+  EXPECT_EQ(device->count(request_of("vector_add", 7, 64), names),
             (std::vector<Measurement>{{"dram_read", 64, "B"}}));
-  EXPECT_TRUE(device.count(request_of("vector_add", 7, 65), names).empty());
-  EXPECT_EQ(device.countable(names), std::vector<std::string>{"dram_read"});
+  EXPECT_TRUE(device->count(request_of("vector_add", 7, 65), names).empty());
+  EXPECT_EQ(device->countable(names), std::vector<std::string>{"dram_read"});
 }
 
 TEST(ReplayDevice, SaysWhoseGpuAndWhen) {
-  const ReplayDevice device(make_recording());
-  EXPECT_EQ(device.provenance(), "recorded on NVIDIA H200, 2026-11-21");
-  EXPECT_EQ(device.info().cc, 90);
+  const auto device = make_replay_device(make_recording());
+  EXPECT_EQ(device->provenance(), "recorded on NVIDIA H200, 2026-11-21");
+  EXPECT_EQ(device->info().cc, 90);
 }
 
 TEST(ReplayDevice, AnswersWithTheTrialOfTheKernelProblemAndConfiguration) {
-  ReplayDevice device(make_recording());
+  const auto device = make_replay_device(make_recording());
   const auto median = [&](const TrialRequest& request) {
-    return device.run(request).timing.value().median_ns;
+    return device->run(request).timing.value().median_ns;
   };
   EXPECT_EQ(median(request_of("vector_add", 1000, 128)), 10);
   EXPECT_EQ(median(request_of("vector_add", 1000, 256)), 20);
@@ -123,17 +123,17 @@ TEST(ReplayDevice, AnswersWithTheTrialOfTheKernelProblemAndConfiguration) {
 TEST(ReplayDevice, SaysWhenEachWasMeasured) {
   Recording recording = make_recording();
   recording.trials[1].finished_at = "2026-11-19T08:00:00Z";
-  ReplayDevice device(recording);
+  const auto device = make_replay_device(recording);
   const TrialRequest request = request_of("vector_add", 1000, 256);
-  EXPECT_EQ(device.run(request).recorded_at, "2026-11-19T08:00:00Z");
-  EXPECT_EQ(device.run_baselines(request, {}).at(0).recorded_at, "2026-11-20");
-  EXPECT_EQ(device.rerank({request}, {}, {}).recorded_at, "2026-11-21T10:00:00Z");
-  EXPECT_EQ(device.run(request_of("vector_add", 5, 128)).recorded_at, "");  // not recorded
+  EXPECT_EQ(device->run(request).recorded_at, "2026-11-19T08:00:00Z");
+  EXPECT_EQ(device->run_baselines(request, {}).at(0).recorded_at, "2026-11-20");
+  EXPECT_EQ(device->rerank({request}, {}, {}).recorded_at, "2026-11-21T10:00:00Z");
+  EXPECT_EQ(device->run(request_of("vector_add", 5, 128)).recorded_at, "");  // not recorded
 }
 
 TEST(ReplayDevice, AFailedTrialFailsAgainWithItsMessage) {
-  ReplayDevice device(make_recording());
-  const Outcome outcome = device.run(request_of("vector_add", 1000, 512));
+  const auto device = make_replay_device(make_recording());
+  const Outcome outcome = device->run(request_of("vector_add", 1000, 512));
   EXPECT_EQ(outcome.status, Status::runtime);
   EXPECT_EQ(outcome.kind, "illegal_address");
   EXPECT_EQ(outcome.message, "C is read at 7");
@@ -141,11 +141,11 @@ TEST(ReplayDevice, AFailedTrialFailsAgainWithItsMessage) {
 }
 
 TEST(ReplayDevice, WhatWasNotRecordedSaysSo) {
-  ReplayDevice device(make_recording());
+  const auto device = make_replay_device(make_recording());
   for (const TrialRequest& request :
        {request_of("vector_add", 1000, 64), request_of("vector_add", 3000, 128),
         request_of("sgemm", 1000, 128)}) {
-    const Outcome outcome = device.run(request);
+    const Outcome outcome = device->run(request);
     EXPECT_EQ(outcome.status, Status::runtime);
     EXPECT_EQ(outcome.kind, "not_recorded");
     EXPECT_THAT(outcome.message,
@@ -159,15 +159,15 @@ TEST(ReplayDevice, WhatWasNotRecordedSaysSo) {
 TEST(ReplayDevice, TheLaterOfTwoTrialsOfAConfigurationCounts) {
   Recording recording = make_recording();
   recording.trials.push_back(record_of("vector_add", {{"N", 1000}}, block(128), timed(11)));
-  ReplayDevice device(std::move(recording));
-  EXPECT_EQ(device.run(request_of("vector_add", 1000, 128)).timing.value().median_ns, 11);
+  const auto device = make_replay_device(std::move(recording));
+  EXPECT_EQ(device->run(request_of("vector_add", 1000, 128)).timing.value().median_ns, 11);
 }
 
 TEST(ReplayDevice, RerankAnswersInTheOrderAsked) {
-  ReplayDevice device(make_recording());
+  const auto device = make_replay_device(make_recording());
   const RerankResult result =
-      device.rerank({request_of("vector_add", 1000, 256), request_of("vector_add", 1000, 128)},
-                    {"memcpy"}, {.rounds = 30});
+      device->rerank({request_of("vector_add", 1000, 256), request_of("vector_add", 1000, 128)},
+                     {"memcpy"}, {.rounds = 30});
   ASSERT_EQ(result.candidates.size(), 2u);
   EXPECT_EQ(result.candidates[0].samples_ns, (std::vector<double>{20, 21}));
   EXPECT_NE(result.candidates[0].outcome.status, Status::correct);
@@ -185,10 +185,10 @@ TEST(ReplayDevice, RerankAnswersTheNoiseFloorToo) {
   for (RankRecord& rank : recording.ranks) {
     rank.noise = NoiseFloor{"vector_add", to_text(block(128)), {10.5, 11}, {}};
   }
-  ReplayDevice device(std::move(recording));
+  const auto device = make_replay_device(std::move(recording));
   const RerankResult result =
-      device.rerank({request_of("vector_add", 1000, 256), request_of("vector_add", 1000, 128)},
-                    {"memcpy"}, {.rounds = 30});
+      device->rerank({request_of("vector_add", 1000, 256), request_of("vector_add", 1000, 128)},
+                     {"memcpy"}, {.rounds = 30});
   ASSERT_TRUE(result.duplicate);
   EXPECT_EQ(result.duplicate_of, 1u);
   EXPECT_EQ(result.duplicate->samples_ns, (std::vector<double>{10.5, 11}));
@@ -201,10 +201,10 @@ TEST(ReplayDevice, RerankAnswersWithClocksEnergyAndWhoLeftEarly) {
   entry.clocks_mhz = {1980, 1965};
   entry.energy_j = 0.004;
   entry.eliminated = true;
-  ReplayDevice device(std::move(recording));
+  const auto device = make_replay_device(std::move(recording));
   const RerankResult result =
-      device.rerank({request_of("vector_add", 1000, 256), request_of("vector_add", 1000, 128)},
-                    {"memcpy"}, {.rounds = 30});
+      device->rerank({request_of("vector_add", 1000, 256), request_of("vector_add", 1000, 128)},
+                     {"memcpy"}, {.rounds = 30});
   EXPECT_THAT(result.candidates.at(0).clocks_mhz, testing::ElementsAre(1980, 1965));
   EXPECT_EQ(result.candidates[0].energy_j, 0.004);
   EXPECT_TRUE(result.candidates[0].eliminated);
@@ -216,10 +216,10 @@ TEST(ReplayDevice, RerankAnswersWithClocksEnergyAndWhoLeftEarly) {
 // kept the one that the recorded re-rank had left out. It then found no rank of all its candidates,
 // and the whole problem ended "screened only".
 TEST(ReplayDevice, RerankAnswersForTheCandidatesThatWereRecorded) {
-  ReplayDevice device(make_recording());
+  const auto device = make_replay_device(make_recording());
   const RerankResult result =
-      device.rerank({request_of("vector_add", 1000, 64), request_of("vector_add", 1000, 128)},
-                    {"memcpy"}, {.rounds = 30});
+      device->rerank({request_of("vector_add", 1000, 64), request_of("vector_add", 1000, 128)},
+                     {"memcpy"}, {.rounds = 30});
   ASSERT_EQ(result.candidates.size(), 2u);
   EXPECT_EQ(result.candidates[0].name, "BLOCK=64");
   EXPECT_TRUE(result.candidates[0].samples_ns.empty());
@@ -240,8 +240,8 @@ TEST(ReplayDevice, RerankWithoutTheWinnerComparesTheRoundsThatAllTookPartIn) {
   rank.entries.back().winner = true;
   const std::vector<TrialRequest> candidates = {request_of("vector_add", 1000, 256),
                                                 request_of("vector_add", 1000, 128)};
-  ReplayDevice device(recording);
-  const RerankResult result = device.rerank(candidates, {"memcpy"}, {.rounds = 30});
+  const auto device = make_replay_device(recording);
+  const RerankResult result = device->rerank(candidates, {"memcpy"}, {.rounds = 30});
   EXPECT_THAT(result.candidates.at(0).samples_ns, testing::ElementsAre(9));
   EXPECT_FALSE(result.candidates[0].eliminated);
   EXPECT_THAT(result.candidates.at(1).samples_ns, testing::ElementsAre(10));
@@ -249,19 +249,19 @@ TEST(ReplayDevice, RerankWithoutTheWinnerComparesTheRoundsThatAllTookPartIn) {
 
   std::vector<TrialRequest> with_winner = candidates;
   with_winner.push_back(request_of("vector_add", 1000, 512));
-  EXPECT_TRUE(device.rerank(with_winner, {"memcpy"}, {.rounds = 30}).candidates.at(0).eliminated);
+  EXPECT_TRUE(device->rerank(with_winner, {"memcpy"}, {.rounds = 30}).candidates.at(0).eliminated);
 }
 
 TEST(ReplayDevice, RerankWithoutARankOfAnyCandidateHasNoSamples) {
-  ReplayDevice device(make_recording());
+  const auto device = make_replay_device(make_recording());
   for (const TrialRequest& request :
        {request_of("vector_add", 2000, 128), request_of("vector_add", 1000, 64),
         request_of("vector_add2", 1000, 128)}) {
-    const RerankResult result = device.rerank({request}, {"memcpy"}, {.rounds = 30});
+    const RerankResult result = device->rerank({request}, {"memcpy"}, {.rounds = 30});
     EXPECT_TRUE(result.candidates.at(0).samples_ns.empty());
     EXPECT_TRUE(result.baselines.empty());
   }
-  EXPECT_TRUE(device.rerank({}, {}, {.rounds = 30}).candidates.empty());
+  EXPECT_TRUE(device->rerank({}, {}, {.rounds = 30}).candidates.empty());
 }
 
 TEST(ReplayDevice, TheRankOfMostCandidatesAnswersThenOneOfTheObjectiveThenTheNewest) {
@@ -282,9 +282,9 @@ TEST(ReplayDevice, TheRankOfMostCandidatesAnswersThenOneOfTheObjectiveThenTheNew
   add("2026-11-23", Objective::time, 2, {"BLOCK=128", "BLOCK=256"});
   add("2026-11-22", Objective::time, 3, {"BLOCK=128", "BLOCK=256"});
   add("2026-11-24", Objective::energy, 4, {"BLOCK=128"});
-  ReplayDevice device(std::move(recording));
+  const auto device = make_replay_device(std::move(recording));
   const auto answer = [&](const std::vector<TrialRequest>& candidates, Objective objective) {
-    return device.rerank(candidates, {}, {.objective = objective})
+    return device->rerank(candidates, {}, {.objective = objective})
         .candidates.at(0)
         .samples_ns.at(0);
   };
@@ -297,17 +297,17 @@ TEST(ReplayDevice, TheRankOfMostCandidatesAnswersThenOneOfTheObjectiveThenTheNew
 }
 
 TEST(ReplayDevice, TimesOfAnotherProtocolAreNotReplayedAsBaselinesOrRanks) {
-  ReplayDevice device(make_recording());
+  const auto device = make_replay_device(make_recording());
   TrialRequest hot = request_of("vector_add", 1000, 128);
   hot.measure.protocol = "hot";
-  EXPECT_TRUE(device.run_baselines(hot, {"memcpy"}).empty());
-  EXPECT_TRUE(device.rerank({hot}, {}, {.rounds = 30}).candidates.at(0).samples_ns.empty());
-  EXPECT_EQ(device.run(hot).kind, "not_recorded");
+  EXPECT_TRUE(device->run_baselines(hot, {"memcpy"}).empty());
+  EXPECT_TRUE(device->rerank({hot}, {}, {.rounds = 30}).candidates.at(0).samples_ns.empty());
+  EXPECT_EQ(device->run(hot).kind, "not_recorded");
 }
 
 TEST(ReplayDevice, BaselinesAreThoseOfTheOpAndTheProblem) {
-  ReplayDevice device(make_recording());
-  const auto baselines = device.run_baselines(request_of("vector_add", 1000, 128), {"memcpy"});
+  const auto device = make_replay_device(make_recording());
+  const auto baselines = device->run_baselines(request_of("vector_add", 1000, 128), {"memcpy"});
   ASSERT_EQ(baselines.size(), 1u);
   EXPECT_EQ(baselines[0].detail, "plain");
   EXPECT_EQ(baselines[0].timing.median_ns, 9);
@@ -320,12 +320,12 @@ TEST(ReplayDevice, AnotherTunersFileAnswersWhateverKernelHasItsParameters) {
       record_of("convolution", {}, {{"b", std::int64_t{2}}, {"a", std::int64_t{1}}}, timed(10))};
   recording.trials[0].protocol = {"hot", 0};
   recording.trials[0].kernel.source_hash.clear();
-  ReplayDevice device(recording);
+  const auto device = make_replay_device(recording);
   TrialRequest request = request_of("mine", 4096, 128);
   request.plan.config = {{"a", std::int64_t{1}}, {"b", std::int64_t{2}}};
-  EXPECT_EQ(device.run(request).timing.value().median_ns, 10);
+  EXPECT_EQ(device->run(request).timing.value().median_ns, 10);
   request.plan.config[1].second = std::int64_t{3};
-  EXPECT_EQ(device.run(request).kind, "not_recorded");
+  EXPECT_EQ(device->run(request).kind, "not_recorded");
 }
 
 }  // namespace

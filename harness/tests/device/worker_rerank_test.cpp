@@ -1,5 +1,5 @@
 // How the parts of a re-rank are put together, with workers that are functions.
-#include "device/worker_rerank.h"
+#include "device/gpu_device.h"
 
 #include <gmock/gmock.h>
 

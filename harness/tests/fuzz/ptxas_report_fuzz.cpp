@@ -1,6 +1,6 @@
 // The log of a compiler.
 
-#include "compile/ptxas_report.h"
+#include "compile/compiler_log.h"
 #include "fuzz_target.h"
 
 namespace assay {

@@ -14,13 +14,13 @@
 #include "compile/nvrtc_compiler.h"
 #include "cuda/driver.h"
 #include "cuda/gpu_count.h"
-#include "messages/emulator.h"
+#include "messages/requests.h"
 #include "space/launched.h"
 #include "space/plan.h"
 #include "spec/entry.h"
 #include "support/support_source.h"
 #include "temp_folder.h"
-#include "tuner/compile_job.h"
+#include "tuner/kernel_version.h"
 #include "worker/trial_runner.h"
 
 namespace assay::test {

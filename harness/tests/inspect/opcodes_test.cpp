@@ -1,4 +1,4 @@
-#include "inspect/opcodes.h"
+#include "inspect/code.h"
 
 #include <gmock/gmock.h>
 

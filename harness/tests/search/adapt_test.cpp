@@ -1,4 +1,4 @@
-#include "search/adapt.h"
+#include "search/refine.h"
 
 #include <gtest/gtest.h>
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "base/draw.h"
+
 namespace assay {
 namespace {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "search/points.h"
+#include "search/search.h"
 
 namespace assay::test {
 

@@ -9,7 +9,6 @@
 
 #include "base/draw.h"
 #include "search/gaussian.h"
-#include "search/points.h"
 #include "search/search.h"
 
 namespace assay {

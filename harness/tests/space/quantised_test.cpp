@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 
 #include "message_of.h"
+#include "space/plan.h"
 #include "space/plan_json.h"
-#include "space/scale_layout.h"
 #include "space/test_kernel.h"
 #include "spec/kernel_spec.h"
 #include "temp_folder.h"

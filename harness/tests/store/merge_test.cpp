@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "ranking/candidate_set.h"
+#include "base/rank.h"
 #include "store/store.h"
 #include "store/store_fixture.h"
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/file.h"
-#include "ranking/candidate_set.h"
+#include "base/rank.h"
 #include "ranking/ranking.h"
 #include "store/store_fixture.h"
 

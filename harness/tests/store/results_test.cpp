@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ranking/candidate_set.h"
+#include "base/rank.h"
 #include "store/store.h"
 #include "store/store_fixture.h"
 

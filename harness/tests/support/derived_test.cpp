@@ -1,4 +1,4 @@
-#include "support/derived.h"
+#include "support/fill_kernel.h"
 
 #include <gmock/gmock.h>
 

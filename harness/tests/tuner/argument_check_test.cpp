@@ -1,4 +1,4 @@
-#include "tuner/argument_check.h"
+#include "tuner/source_check.h"
 
 #include <gmock/gmock.h>
 

@@ -49,7 +49,6 @@ class ScriptedDevice : public Device {
   }
 
   const DeviceInfo& info() const override { return info_; }
-  const std::string& provenance() const override { return provenance_; }
 
   std::string cublas_version() override { return cublas; }
 
@@ -123,7 +122,6 @@ class ScriptedDevice : public Device {
 
  private:
   DeviceInfo info_;
-  std::string provenance_;
 };
 
 /// A compiler that is done at once, unless the test says something else.

@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "base/error.h"
-#include "tuner/fleet.h"
 #include "tuner/problem_queue.h"
+#include "tuner/tuner.h"
 #include "tuner/tuner_fixture.h"
 
 namespace assay::test {
