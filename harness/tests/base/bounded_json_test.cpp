@@ -1,20 +1,18 @@
 #include "base/bounded_json.h"
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "matchers.h"
 #include "message_of.h"
 
 namespace assay {
 namespace {
 
 using nlohmann::json;
-using ::testing::HasSubstr;
 
 std::string repeated(std::string_view piece, int count) {
   std::string text;

@@ -1,7 +1,6 @@
 #include "base/file.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "matchers.h"
 #include "message_of.h"
 #include "temp_folder.h"
 
@@ -19,7 +19,6 @@ namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 
 std::size_t num_files(const fs::path& folder) {
   return static_cast<std::size_t>(

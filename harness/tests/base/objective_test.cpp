@@ -1,16 +1,13 @@
 #include "base/objective.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 
+#include "matchers.h"
 #include "message_of.h"
 
 namespace assay {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
 using testing::StrEq;
 
 Objective objective(const std::string& text) { return parse_objective(text).value(); }

@@ -1,16 +1,15 @@
 #include "compile/cubin_cache.h"
 
-#include <gmock/gmock.h>
-
 #include "base/error.h"
 #include "base/file.h"
 #include "temp_folder.h"
+
+#include "matchers.h"
 
 namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 
 constexpr char kKey[] = "0123456789abcdef0123456789abcdef";
 
@@ -139,7 +138,7 @@ TEST_F(CubinCacheTest, AnUnusableFolderIsNamed) {
   const CubinCache unusable(folder_.path() / "file");
   EXPECT_FALSE(unusable.find(kKey));
   EXPECT_THAT([&] { unusable.store(kKey, cubin_, result_); },
-              testing::ThrowsMessage<Error>(HasSubstr("file/cubin/01")));
+              ThrowsMessage<Error>(HasSubstr("file/cubin/01")));
 }
 
 }  // namespace

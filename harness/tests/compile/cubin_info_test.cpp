@@ -1,19 +1,14 @@
 #include "base/cubin_info.h"
 
-#include <gmock/gmock.h>
-
 #include "base/file.h"
 #include "compile/nvrtc_compiler.h"
+#include "matchers.h"
 #include "temp_folder.h"
 
 namespace assay {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Pair;
-using testing::UnorderedElementsAre;
 
 constexpr char kEntries[] = R"(
 __constant__ float filter[81];

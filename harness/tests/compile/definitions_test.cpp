@@ -1,15 +1,10 @@
 #include "compile/definitions.h"
 
-#include <gmock/gmock.h>
-
 #include "base/error.h"
 #include "compile/nvrtc_compiler_fixture.h"
 
 namespace assay {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::StartsWith;
 
 Config one(std::string name, Value value) { return {{std::move(name), std::move(value)}}; }
 
@@ -35,9 +30,9 @@ TEST(DefinitionsTest, NothingSmugglesInALine) {
 }
 
 TEST(DefinitionsTest, TheErrorNamesTheParameter) {
-  EXPECT_THAT([&] { definitions_of(one("SCHEDULE", "a b"), {}); },
-              testing::ThrowsMessage<UsageError>(
-                  "SCHEDULE is \"a b\"; expected an integer or an identifier"));
+  EXPECT_THAT(
+      [&] { definitions_of(one("SCHEDULE", "a b"), {}); },
+      ThrowsMessage<UsageError>("SCHEDULE is \"a b\"; expected an integer or an identifier"));
 }
 
 /// What stands ahead of a source that uses `x`.
@@ -82,6 +77,8 @@ TEST_F(DefinitionsCompileTest, UsualNamesLeaveOthersHeadersAlone) {
 #include <mma.h>
 #include <cooperative_groups.h>
 #include <cuda/std/tuple>
+
+#include "matchers.h"
 static_assert(T == 4 && N == 9 && kOwn == width && x == 40, "what is hidden comes back");
 extern "C" __global__ void k(float* to) { to[threadIdx.x] = B + T + N + m + value; }
 )");

@@ -1,14 +1,11 @@
 #include "compile/compiler_log.h"
 
-#include <gmock/gmock.h>
-
 #include "compile/nvrtc_compiler_fixture.h"
+
+#include "matchers.h"
 
 namespace assay {
 namespace {
-
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
 
 class HintsTest : public NvrtcCompilerTest {};
 

@@ -1,17 +1,16 @@
 // What NvrtcCompiler compiles once and what anew.
-#include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "compile/nvrtc_compiler_fixture.h"
+#include "matchers.h"
 
 namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 
 TEST_F(NvrtcCompilerTest, TheSecondTimeItIsCached) {
   const CompileResult first = compile(job(kGood));
@@ -162,7 +161,7 @@ TEST_F(NvrtcCompilerTest, AnUnusableCacheIsTheMachinesFault) {
   NvrtcCompiler compiler(unusable);
   std::future<CompileResult> future = compiler.submit(job(kGood));
   EXPECT_THAT([&] { future.get(); },
-              testing::ThrowsMessage<Error>(HasSubstr(unusable.cache_directory.string())));
+              ThrowsMessage<Error>(HasSubstr(unusable.cache_directory.string())));
 }
 
 }  // namespace

@@ -1,21 +1,16 @@
 #include "compile/nvrtc_compiler.h"
 
-#include <gmock/gmock.h>
-
 #include <thread>
 
 #include "base/file.h"
 #include "compile/nvrtc_compiler_fixture.h"
+#include "matchers.h"
 
 namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 TEST_F(NvrtcCompilerTest, AGoodKernelIsACubinWithAReport) {
   const CompileResult result = compile(job(kGood));

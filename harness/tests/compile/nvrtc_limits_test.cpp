@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -7,12 +6,12 @@
 #include <thread>
 
 #include "compile/nvrtc_compiler_fixture.h"
+#include "matchers.h"
 
 namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::StartsWith;
 
 // The compiler's process could not send it, and was said to have died.
 TEST_F(NvrtcCompilerTest, MachineCodeThatIsTooLargeIsRefused) {

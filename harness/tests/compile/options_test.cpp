@@ -1,13 +1,11 @@
 #include "compile/definitions.h"
 
-#include <gmock/gmock.h>
-
 #include "base/error.h"
+
+#include "matchers.h"
 
 namespace assay {
 namespace {
-
-using ::testing::Contains;
 
 TEST(CompileOptionsTest, OnlyAnArchitectureIsOne) {
   EXPECT_THAT(compile_options("90a"), Contains("--gpu-architecture=sm_90a"));
@@ -24,9 +22,9 @@ TEST(CompileOptionsTest, SettingsBecomeOptions) {
   for (const char* option :
        {"--std=c++17", "--use_fast_math", "--maxrregcount=40", "--fmad=false"}) {
     EXPECT_THAT(options, Contains(option));
-    EXPECT_THAT(plain, testing::Not(Contains(option)));
+    EXPECT_THAT(plain, Not(Contains(option)));
   }
-  EXPECT_THAT(options, testing::Not(Contains("--std=c++20")));
+  EXPECT_THAT(options, Not(Contains("--std=c++20")));
 }
 
 }  // namespace

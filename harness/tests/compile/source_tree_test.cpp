@@ -1,7 +1,6 @@
 #include "compile/source_tree.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
 #include <fstream>
 
@@ -9,6 +8,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "matchers.h"
 #include "message_of.h"
 #include "temp_folder.h"
 
@@ -16,9 +16,6 @@ namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Pair;
 
 class SourceTreeTest : public ::testing::Test {

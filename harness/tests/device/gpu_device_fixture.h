@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,12 +18,11 @@
 #include "base/interrupt.h"
 #include "device/gpu_device.h"
 #include "fixtures.h"
+#include "matchers.h"
 #include "temp_folder.h"
 
 namespace assay {
 using test::request_of;
-using testing::HasSubstr;
-using testing::StartsWith;
 namespace fs = std::filesystem;
 
 inline std::size_t num_open_files() {

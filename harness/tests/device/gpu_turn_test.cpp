@@ -1,7 +1,6 @@
 #include "device/gpu_workers.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,13 +11,13 @@
 
 #include "base/file.h"
 #include "device/fixtures.h"
+#include "matchers.h"
 #include "temp_folder.h"
 
 namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
 
 // All may write to the folder: whoever made a link there chose a file of this user's to open. It
 // then ended every sweep, and goes on without turns now.

@@ -1,14 +1,12 @@
 // How the parts of a re-rank are put together, with workers that are functions.
 #include "device/gpu_device.h"
 
-#include <gmock/gmock.h>
-
 #include "fixtures.h"
+
+#include "matchers.h"
 
 namespace assay {
 namespace {
-
-using testing::ElementsAre;
 
 /// Workers in which every entry's one sample is the worker's number: 1, 2, 3. From
 /// `killed_worker_` on the candidate with `killer_` threads a block kills its worker, and from
@@ -68,7 +66,7 @@ TEST_F(WorkerRerankTest, WhatIsWrongAloneIsWrong) {
   EXPECT_EQ(result.candidates[0].outcome.status, Status::correct);
   EXPECT_EQ(result.candidates[1].outcome.kind, "crash");
   EXPECT_EQ(result.candidates[2].outcome.status, Status::correctness);
-  EXPECT_THAT(result.candidates[2].samples_ns, testing::IsEmpty());
+  EXPECT_THAT(result.candidates[2].samples_ns, IsEmpty());
 }
 
 TEST_F(WorkerRerankTest, LongWorkIsOneWorkers) {

@@ -1,6 +1,5 @@
 // Baselines of several steps: cuBLASLt with its epilogues and of stacks of matrices, cuBLAS's
 // grouped product, operations of the harness, kernels of one's own; each right, and wrong once.
-#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,11 +10,10 @@
 
 #include "base/file.h"
 #include "gpu_fixture.h"
+#include "matchers.h"
 
 namespace assay {
 namespace {
-
-using testing::HasSubstr;
 
 class BaselineTest : public test::TimedTest {
  protected:

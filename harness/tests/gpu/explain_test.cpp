@@ -1,6 +1,5 @@
 // `assay sweep`, `profile` and `explain` of kernels that were each built to have one bottleneck:
 // explain's first sentence names it.
-#include <gmock/gmock.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -10,13 +9,10 @@
 #include "base/file.h"
 #include "base/tool.h"
 #include "gpu_fixture.h"
+#include "matchers.h"
 
 namespace assay {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 struct BottleneckCase {
   std::string name;

@@ -1,6 +1,5 @@
 // Inputs of small floating numbers with scales, on a real GPU; products of them; and what cuBLASLt
 // makes of them.
-#include <gmock/gmock.h>
 
 #include <cmath>
 #include <cstring>
@@ -10,11 +9,10 @@
 #include "base/file.h"
 #include "cuda/device_query.h"
 #include "gpu_fixture.h"
+#include "matchers.h"
 
 namespace assay {
 namespace {
-
-using testing::HasSubstr;
 
 constexpr std::int64_t kRows = 37, kColumns = 300;
 

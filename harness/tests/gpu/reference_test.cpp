@@ -1,6 +1,5 @@
 // Every word that a reference may use, with a kernel that is right and one that is wrong in the way
 // that is likely for it; and references of a user's own that cannot be trusted.
-#include <gmock/gmock.h>
 
 #include <cmath>
 #include <string>
@@ -10,12 +9,11 @@
 #include "cuda/device_query.h"
 #include "gpu_fixture.h"
 #include "judge/reference.h"
+#include "matchers.h"
 #include "temp_folder.h"
 
 namespace assay {
 namespace {
-
-using testing::HasSubstr;
 
 /// A contract of M x N elements with a thread for each, and its kernel. `code` is run for element
 /// `i` of row `r` and column `c`, and wrong where MISTAKE is 1.

@@ -1,19 +1,14 @@
 #include "inspect/code.h"
 
-#include <gmock/gmock.h>
-
 #include "base/error.h"
 #include "inspect/example_code.h"
 #include "inspect/findings.h"
 #include "message_of.h"
 
+#include "matchers.h"
+
 namespace assay {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 using Kind = InstructionClass;
 

@@ -1,14 +1,11 @@
 #include "inspect/difference.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
+
+#include "matchers.h"
 
 namespace assay {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::SizeIs;
 
 Function function_of(const std::string& body) {
   return read_ptx(".version 9.0\n.target sm_90\n.entry k()\n{\n" + body + "\nret;\n}\n", "k.ptx")

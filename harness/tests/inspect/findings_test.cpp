@@ -1,18 +1,13 @@
 #include "inspect/findings.h"
 
-#include <gmock/gmock.h>
-
 #include "inspect/example_code.h"
 #include "inspect/occupancy.h"
 #include "inspect/registers.h"
 
+#include "matchers.h"
+
 namespace assay {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 std::vector<std::string> texts_of(const Function& function, const std::string& name) {
   std::vector<std::string> texts;
@@ -258,7 +253,7 @@ $L_loop:
 	ret;)"),
                                     InstructionSet::ptx);
   EXPECT_THAT(findings,
-              ::testing::Contains(::testing::AllOf(
+              Contains(AllOf(
                   ::testing::Field(&CodeFinding::name, "atomics"),
                   ::testing::Field(&CodeFinding::text, "1 on global memory, 1 on shared memory"))));
 }
@@ -273,8 +268,8 @@ $L_loop:
 	@%p2 bra $L_loop;
 	ret;)"),
                                     InstructionSet::ptx);
-  EXPECT_THAT(findings, ::testing::Contains(::testing::Field(
-                            &CodeFinding::text, "1 TMA copies outside the main loop")));
+  EXPECT_THAT(findings,
+              Contains(::testing::Field(&CodeFinding::text, "1 TMA copies outside the main loop")));
 }
 
 }  // namespace

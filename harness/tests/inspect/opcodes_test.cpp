@@ -1,14 +1,11 @@
 #include "inspect/code.h"
 
-#include <gmock/gmock.h>
-
 #include "example_code.h"
+
+#include "matchers.h"
 
 namespace assay::test {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
 
 std::string repeated(const std::string& text, int times) {
   std::string all;

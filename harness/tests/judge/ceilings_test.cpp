@@ -1,11 +1,9 @@
 #include "judge/ceilings.h"
 
-#include <gmock/gmock.h>
+#include "matchers.h"
 
 namespace assay {
 namespace {
-
-using testing::HasSubstr;
 
 constexpr auto kCold = Preparation::cold;
 

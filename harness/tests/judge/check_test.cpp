@@ -1,14 +1,12 @@
 #include "judge/check.h"
 
-#include <gmock/gmock.h>
-
 #include <cmath>
 #include <functional>
 
+#include "matchers.h"
+
 namespace assay {
 namespace {
-
-using testing::HasSubstr;
 
 CheckedOutput output_of(std::vector<std::int64_t> shape) {
   CheckedOutput output;

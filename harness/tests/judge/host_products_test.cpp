@@ -1,15 +1,13 @@
 #include "judge/host_products.h"
 
-#include <gmock/gmock.h>
-
 #include <bit>
 #include <cstdint>
 #include <vector>
 
+#include "matchers.h"
+
 namespace assay {
 namespace {
-
-using testing::ElementsAre;
 
 template <typename T>
 Operand operand(std::vector<T>& values, DType dtype, std::vector<std::int64_t> shape) {

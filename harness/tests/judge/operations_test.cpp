@@ -1,15 +1,13 @@
 // The operations' host side: shapes, and the check in fp64, over tensors in the host's memory.
-#include <gmock/gmock.h>
 
 #include <cmath>
 
 #include "judge/operations/gemm.h"
 #include "judge/reference.h"
+#include "matchers.h"
 
 namespace assay {
 namespace {
-
-using testing::HasSubstr;
 
 /// Tensors of doubles that stand for the device's.
 class HostTensors {

@@ -1,12 +1,10 @@
 // The reference operation `quantise`: shapes, and its check in fp64.
-#include <gmock/gmock.h>
 
 #include "judge/operation.h"
+#include "matchers.h"
 
 namespace assay {
 namespace {
-
-using testing::HasSubstr;
 
 /// x[3,5] in blocks of one row and two columns.
 OperationCall call_with(std::vector<std::int64_t> scales, bool transpose) {

@@ -1,17 +1,15 @@
 // Products of small floating numbers with scales: shapes, the check in fp64, and how far a sum may
 // be off.
-#include <gmock/gmock.h>
 
 #include <cmath>
 #include <random>
 
 #include "judge/operation.h"
 #include "judge/tolerance.h"
+#include "matchers.h"
 
 namespace assay {
 namespace {
-
-using testing::HasSubstr;
 
 /// a[2,5] with a scale for each row and 2 columns, transposed and padded; b[3,5] with one for 2
 /// rows and 2 columns. The data of an operand is its place in `kTensors`.

@@ -1,20 +1,17 @@
 #include "ranking/claims.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>
 
+#include "matchers.h"
 #include "ranking/ranking.h"
 
 namespace assay {
 namespace {
-
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 /// The verdict on candidates that are close together, with the digits that a recording keeps.
 RankRecord recorded(std::mt19937_64& random, const Objective& objective) {
@@ -108,11 +105,11 @@ TEST(Claims, AMadeUpOneDoesNot) {
                         out.samples_ns = winner.samples_ns;
                         for (double& ns : out.samples_ns) ns = std::round(ns * 9) / 10;
                       }),
-                testing::Not(IsEmpty()));
+                Not(IsEmpty()));
     EXPECT_THAT(wrong(Objective::energy, [&](RankRecord& rank) { last_full(rank).energy_j = 0; }),
                 HasSubstr("no energy of"));
     EXPECT_THAT(wrong(Objective::edp, [&](RankRecord& rank) { last_full(rank).energy_j /= 100; }),
-                testing::Not(IsEmpty()));
+                Not(IsEmpty()));
   }
 }
 
@@ -133,9 +130,9 @@ TEST(Claims, AFigureIsWhatTheConfigurationAndTheProblemSay) {
     entry->figures.emplace_back(name, value);
     return contradiction(changed);
   };
-  EXPECT_THAT(with("BLOCK", 64), testing::Not(HasSubstr("its name says")));
-  EXPECT_THAT(with("M", 4096), testing::Not(HasSubstr("its name says")));
-  EXPECT_THAT(with("blocks", 1), testing::Not(HasSubstr("its name says")));
+  EXPECT_THAT(with("BLOCK", 64), Not(HasSubstr("its name says")));
+  EXPECT_THAT(with("M", 4096), Not(HasSubstr("its name says")));
+  EXPECT_THAT(with("blocks", 1), Not(HasSubstr("its name says")));
   EXPECT_THAT(with("BLOCK", 8), HasSubstr("'BLOCK' of gemm BLOCK=64 is 8, but its name says 64"));
   EXPECT_THAT(with("M", 1), HasSubstr("'M' of gemm BLOCK=64 is 1, but its name says 4096"));
 }

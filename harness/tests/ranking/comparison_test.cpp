@@ -1,18 +1,15 @@
 #include "ranking/comparison.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <cmath>
 #include <random>
+
+#include "matchers.h"
 
 namespace assay {
 namespace {
 
 using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Le;
 
 constexpr double kMargin = 0.02;

@@ -1,15 +1,12 @@
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
 #include <algorithm>
 
+#include "matchers.h"
 #include "ranking/race.h"
 
 namespace assay {
 namespace {
-
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 /// Three that are as fast, and one that is 3 % faster. What tells them apart are their registers.
 std::vector<RankEntry> with_registers(Race& race) {

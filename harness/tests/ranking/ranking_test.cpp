@@ -1,16 +1,12 @@
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <limits>
 #include <random>
 
+#include "matchers.h"
 #include "ranking/race.h"
 
 namespace assay {
 namespace {
-
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 TEST(Ranking, OfNobodyIsEmpty) { EXPECT_THAT(rank_entries({}), IsEmpty()); }
 

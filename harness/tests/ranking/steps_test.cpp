@@ -1,14 +1,11 @@
 #include "ranking/steps.h"
 
-#include <gmock/gmock.h>
-
 #include <random>
+
+#include "matchers.h"
 
 namespace assay {
 namespace {
-
-using testing::IsEmpty;
-using testing::SizeIs;
 
 constexpr double kLeast = 0.01;
 

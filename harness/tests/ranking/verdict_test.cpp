@@ -1,15 +1,11 @@
 #include "ranking/verdict.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
+
+#include "matchers.h"
 
 namespace assay {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 const KernelSpec& kernel(const std::string& name) {
   static const std::vector<KernelSpec> kernels = [] {

@@ -1,7 +1,7 @@
 // Kernels of one known bottleneck each: from figures such as they have follows the sentence that
 // names it, and no other is named as the main one.
-#include <gmock/gmock.h>
 
+#include "matchers.h"
 #include "report/example_figures.h"
 #include "report/explain.h"
 
@@ -10,13 +10,7 @@ namespace {
 
 using namespace example;
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::Field;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 TEST(Bottleneck, Memory) {
   Figures figures = plain();
@@ -49,13 +43,6 @@ TEST(Bottleneck, TensorCores) {
   count(figures, {{"tensor_busy", 91}});
   expect_explained(figures, "tensor cores",
                    StartsWith("tensor-bound: tensor cores work 91 % of the time"));
-}
-
-TEST(Bottleneck, Arithmetic) {
-  Figures figures = plain();
-  figures.operations_ns = 21000;
-  figures.memory_ns = 2000;
-  expect_explained(figures, "arithmetic", StartsWith("compute-bound: 85 %"));
 }
 
 TEST(Bottleneck, Launches) {
@@ -120,17 +107,6 @@ TEST(Bottleneck, Spills) {
                          HasSubstr("80 % not explained; possible reason: spills")));
 }
 
-TEST(Bottleneck, BankConflicts) {
-  Figures figures = plain();
-  figures.memory_ns = 5000;
-  figures.findings->push_back({"bank conflicts", "ld.shared.f32: up to 32 meet in one bank"});
-  count_waits(figures, 5, 75, 1, 1, 5);
-  count(figures, {{"instructions", 1e6}, {"bank_conflicts", 8e6}});
-  expect_explained(
-      figures, "waiting for shared memory",
-      AllOf(StartsWith("bound by shared memory: "), HasSubstr("one explanation: bank conflicts")));
-}
-
 TEST(Bottleneck, Uncoalesced) {
   Figures figures = plain();
   figures.memory_ns = 5000;
@@ -184,21 +160,6 @@ TEST(Bottleneck, TensorCoresThatL2Feeds) {
   EXPECT_THAT(explain(figures).headline, StartsWith("tensor-bound: 99 %"));
 }
 
-TEST(Bottleneck, Atomics) {
-  Figures figures = plain();
-  figures.memory_ns = 2000;
-  figures.findings->push_back({"atomics", "4 on global memory a turn of the main loop"});
-  count_waits(figures, 85, 1, 1, 1, 5);
-  expect_explained(figures, "waiting for memory", HasSubstr("one explanation: atomics"));
-}
-
-TEST(Bottleneck, Barriers) {
-  Figures figures = plain();
-  figures.memory_ns = 2000;
-  count_waits(figures, 10, 1, 70, 1, 5);
-  EXPECT_EQ(explain(figures).main, "waiting at barriers");
-}
-
 TEST(Bottleneck, Instructions) {
   Figures figures = plain();
   figures.memory_ns = 9000;
@@ -230,14 +191,6 @@ TEST(Bottleneck, SharedMemoryByConflicts) {
   count(figures, {{"shared_busy", 97}, {"instructions", 1e6}, {"bank_conflicts", 8e6}});
   EXPECT_THAT(explain(figures).headline, AllOf(StartsWith("bound by shared memory: "),
                                                HasSubstr("one explanation: bank conflicts")));
-}
-
-TEST(Bottleneck, L1BySpills) {
-  Figures figures = plain();
-  figures.report->spill_bytes = 640;
-  count(figures, {{"issue_busy", 40}, {"l1_busy", 96}, {"shared_busy", 0}});
-  EXPECT_THAT(explain(figures).headline, AllOf(StartsWith("L1-bound: L1 works 96 % of the time"),
-                                               HasSubstr("one explanation: spills")));
 }
 
 TEST(Bottleneck, AtomicsOnOnePlace) {

@@ -1,14 +1,13 @@
 #include "report/config_text.h"
 
-#include <gmock/gmock.h>
-
 #include <set>
+
+#include "matchers.h"
 
 namespace assay {
 namespace {
 
 using ::testing::Pair;
-using ::testing::UnorderedElementsAre;
 
 Config config(std::int64_t m, std::int64_t stages, const std::string& schedule) {
   return {{"BLOCK_M", m}, {"STAGES", stages}, {"SCHEDULE", schedule}};
@@ -30,20 +29,6 @@ TEST(Abbreviate, NeverGivesTwoNamesOneText) {
   for (const auto& [name, text] : result) texts.insert(text);
   EXPECT_EQ(result.size(), names.size());
   EXPECT_EQ(texts.size(), names.size());
-}
-
-TEST(ConfigText, SaysOnceWhatAllShare) {
-  const std::vector<Config> configs{config(64, 3, "row"), config(128, 3, "grouped")};
-  const ConfigText text("gemm", configs, false);
-  EXPECT_EQ(text.line(configs[0]), "BM=64 SC=row");
-  EXPECT_EQ(text.line(configs[1]), "BM=128 SC=grouped");
-  EXPECT_EQ(text.note(), "gemm: BM = BLOCK_M, SC = SCHEDULE; all: STAGES=3");
-}
-
-TEST(ConfigText, WhatHasNoOtherBesideItIsShownWhole) {
-  const Config one = config(64, 3, "row");
-  EXPECT_EQ(ConfigText("gemm", {one}, false).line(one), "BM=64 ST=3 SC=row");
-  EXPECT_EQ(ConfigText("gemm", {one, one}, false).line(one), "BM=64 ST=3 SC=row");
 }
 
 TEST(ConfigText, WideHidesNothing) {

@@ -1,15 +1,13 @@
 #include "report/doctor_view.h"
 
-#include <gmock/gmock.h>
-
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "matchers.h"
+
 namespace assay {
 namespace {
-
-using ::testing::HasSubstr;
 
 /// What an H200 that can be trusted measures.
 SelfMeasurement sound() {

@@ -1,10 +1,9 @@
 #include "report/explain.h"
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "matchers.h"
 #include "report/example_figures.h"
 
 namespace assay {
@@ -12,14 +11,7 @@ namespace {
 
 using namespace example;
 
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::ElementsAre;
 using ::testing::Field;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 TEST(Explain, SaysThatWorkMayDoMoreThanWasMeasured) {
   Figures figures = plain();

@@ -1,9 +1,9 @@
 // Each format against its reader's own rule, which consumers.py has.
-#include <gmock/gmock.h>
 #include <stdio.h>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "matchers.h"
 #include "report/example_rows.h"
 #include "report/export.h"
 #include "temp_folder.h"
@@ -12,8 +12,6 @@ namespace assay {
 namespace {
 
 using example::problem;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 /// What the reader of `format` prints of a file with this text.
 std::string read_as(const std::string& format, const std::string& text,

@@ -1,13 +1,12 @@
 #include "report/export.h"
 
-#include <gmock/gmock.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "matchers.h"
 #include "report/example_rows.h"
 #include "report/golden.h"
 #include "space/plan.h"
@@ -18,8 +17,6 @@ namespace assay {
 namespace {
 
 using example::problem;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 /// Winners of two kernels with different parameters, one of them a word.
 std::vector<TunedTable> example_tables() {
@@ -186,9 +183,9 @@ TEST(ExportHeader, NamesAnObjectiveOtherThanTime) {
   ASSERT_EQ(tables.size(), 2U);
   EXPECT_THAT(export_header({tables[0]}, "tuned"), HasSubstr("protocol cold.\n"));
   EXPECT_THAT(export_header({tables[1]}, "tuned"), HasSubstr("protocol cold, least energy.\n"));
-  EXPECT_THAT([&] { export_header(tables, "tuned"); },
-              testing::ThrowsMessage<UsageError>(
-                  AllOf(HasSubstr("least energy"), HasSubstr("--objective"))));
+  EXPECT_THAT(
+      [&] { export_header(tables, "tuned"); },
+      ThrowsMessage<UsageError>(AllOf(HasSubstr("least energy"), HasSubstr("--objective"))));
 }
 
 // Names and texts come from files that others wrote.
@@ -255,8 +252,8 @@ TEST(ExportHeader, RefusesTwoTablesOfOneOpAndSaysHowToChoose) {
   tables.push_back(tables[0]);
   tables[1].device.name = "NVIDIA A100";
   EXPECT_THAT([&] { export_header(tables, "tuned"); },
-              testing::ThrowsMessage<UsageError>(AllOf(
-                  HasSubstr("NVIDIA H200"), HasSubstr("NVIDIA A100"), HasSubstr("--device"))));
+              ThrowsMessage<UsageError>(AllOf(HasSubstr("NVIDIA H200"), HasSubstr("NVIDIA A100"),
+                                              HasSubstr("--device"))));
 }
 
 TEST(ExportHeader, RefusesWhatIsNoNamespace) {

@@ -1,20 +1,15 @@
 #include "report/history.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "matchers.h"
 #include "report/example_rows.h"
 
 namespace assay {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 /// What the run of one day found for a problem, with a spread of 0.5 %.
 Results results_of(int day, double best_ns, const std::string& driver = "580.1",
@@ -53,8 +48,6 @@ std::vector<Results> step_at(int day, const std::string& driver_after = "580.1")
   }
   return runs;
 }
-
-TEST(HistoryBuilder, OfNothingIsEmpty) { EXPECT_THAT(history_of({}), IsEmpty()); }
 
 TEST(HistoryBuilder, FindsTheChangeAndNamesWhatChangedBeside) {
   const auto histories = history_of(step_at(12, "581.2"));
@@ -117,12 +110,6 @@ TEST(HistoryBuilder, GoesByTimeWhereTheBaselineIsAnother) {
   const auto histories = history_of(runs);
   EXPECT_EQ(histories[0].baseline, "");
   EXPECT_THAT(histories[0].changes, SizeIs(1));
-}
-
-TEST(HistoryBuilder, LeavesOutRunsWithoutAVerdict) {
-  std::vector<Results> runs = step_at(12);
-  runs[3].ranks.clear();
-  EXPECT_THAT(history_of(runs)[0].points, SizeIs(19));
 }
 
 TEST(HistoryJson, HoldsEveryPointAndChange) {

@@ -1,8 +1,7 @@
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "matchers.h"
 #include "report/example_rows.h"
 #include "report/page_data.h"
 #include "report/page_parts.h"
@@ -10,7 +9,6 @@
 namespace assay {
 namespace {
 
-using testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
 Problem problem() { return example::problem(16, 64); }
@@ -177,7 +175,7 @@ TEST(PageData, SaysWhyTheWinnerIsFaster) {
       HasSubstr("the first is 1.05 times as fast [1.05, 1.05], timed in turn for 11 rounds"));
   std::vector<std::string> names;
   for (const Json& figure : next["figures"]) names.push_back(figure["name"]);
-  EXPECT_THAT(names, testing::ElementsAre("BLOCK_M", "time", "registers", "bank_conflicts"));
+  EXPECT_THAT(names, ElementsAre("BLOCK_M", "time", "registers", "bank_conflicts"));
   EXPECT_EQ(next["figures"][2], Json({{"name", "registers"}, {"before", "128"}, {"after", "168"}}));
   EXPECT_EQ(why["against"][1]["role"], "baseline");
   EXPECT_THAT(why["against"][1]["headline"].get<std::string>(),
@@ -228,7 +226,7 @@ TEST(PageData, ExportsTheWinnerInEachFormat) {
   }
   EXPECT_THAT(formats, testing::IsSupersetOf({"json", "csv", "markdown", "header"}));
   // The parameters of this kernel do not mean what vLLM says.
-  EXPECT_THAT(formats, testing::Not(testing::Contains("vllm-moe")));
+  EXPECT_THAT(formats, Not(Contains("vllm-moe")));
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 #include "report/run_comparison.h"
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "base/error.h"
+#include "matchers.h"
 #include "report/example_rows.h"
 
 namespace assay {
@@ -13,10 +12,6 @@ namespace {
 
 using example::failure;
 using example::problem;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
 
 constexpr const char* kOther = "BLOCK_M=32,STAGES=9";
 
@@ -87,7 +82,7 @@ TEST(CompareRuns, OfARunWithItselfIsTheSame) {
   const RunComparison comparison = compare(one, one);
   EXPECT_THAT(fates(comparison), ElementsAre(Fate::same, Fate::same));
   EXPECT_TRUE(comparison.results[0].identical);
-  EXPECT_THAT(comparison.results[0].stale, testing::IsEmpty());
+  EXPECT_THAT(comparison.results[0].stale, IsEmpty());
 }
 
 TEST(CompareRuns, NeverCallsTheSameMachineCodeSlower) {
@@ -226,8 +221,8 @@ TEST(CompareRuns, SaysWhenNothingIsCorrectAnyMore) {
 
 TEST(CompareRuns, RefusesRunsWithNothingInCommon) {
   EXPECT_THAT([&] { compare(RunOf(1).add(kSmall, 1000), RunOf(2).add(kLarge, 1000)); },
-              testing::ThrowsMessage<UsageError>(testing::AllOf(
-                  HasSubstr("no result in common"), HasSubstr("gemm_bf16 on NVIDIA H200 (cold)"))));
+              ThrowsMessage<UsageError>(AllOf(HasSubstr("no result in common"),
+                                              HasSubstr("gemm_bf16 on NVIDIA H200 (cold)"))));
 }
 
 TEST(CompareRuns, IsUnsureOfWhatWasOnlyScreened) {
@@ -382,7 +377,7 @@ TEST(Gate, SaysToMachinesThatTheSameCodeIsSlower) {
       "same code, up to 10.0 % slower in 1 of 1 results; what changed: driver "
       "580 -";
   const auto json = nlohmann::json::parse(gate_json(runs, {}));
-  EXPECT_THAT(json["slower_code"].get<std::string>(), testing::StartsWith(said));
+  EXPECT_THAT(json["slower_code"].get<std::string>(), StartsWith(said));
   EXPECT_EQ(json["results"][0]["is_slower_code"], true);
   EXPECT_THAT(gate_junit(runs, {}), HasSubstr("  <system-out>" + said + "&gt; 581</system-out>\n"));
   const RunComparison same = comparison({result(Fate::same)});

@@ -1,14 +1,11 @@
 #include "report/space_view.h"
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
+
+#include "matchers.h"
 
 namespace assay {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 KernelRow kernel(const std::string& name) {
   return {name,

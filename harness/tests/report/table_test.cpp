@@ -1,18 +1,14 @@
 #include "report/table.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <sstream>
 
+#include "matchers.h"
+
 namespace assay {
 namespace {
-
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 TEST(Table, AlignsWordsLeftAndNumbersRight) {
   Table table({"name", ">count"});

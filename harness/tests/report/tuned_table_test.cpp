@@ -1,10 +1,9 @@
 #include "report/tuned_table.h"
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "matchers.h"
 #include "report/example_rows.h"
 #include "report/golden.h"
 
@@ -12,13 +11,8 @@ namespace assay {
 namespace {
 
 using example::problem;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::SizeIs;
 
 constexpr auto kShow = Screened::show;
-
-TEST(TunedTables, NothingGivesNothing) { EXPECT_TRUE(tuned_tables({}, {}, {}, kShow).empty()); }
 
 TEST(TunedTables, ARankDecidesEvenWhereScreeningSawAFasterSample) {
   const auto tables =
@@ -81,15 +75,6 @@ TEST(KeepChecked, LeavesWhatARerankCheckedAndNothingRefused) {
   keep_checked(trials, {row}, {trial("BLOCK_M=128")});
   ASSERT_THAT(trials, SizeIs(1));
   EXPECT_EQ(to_text(trials[0].record.config), "BLOCK_M=16");
-}
-
-TEST(TunedTables, NamesTheTiesAndNotTheWinnerAmongThem) {
-  RankRow row = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64,STAGES=3", 1000, 900);
-  row.record.entries[1].tied = true;
-  const auto tables = tuned_tables({row}, {}, {}, kShow);
-  ASSERT_THAT(tables[0].entries[0].ties, SizeIs(1));
-  EXPECT_EQ(to_text(tables[0].entries[0].ties[0].config), "BLOCK_M=32,STAGES=9");
-  EXPECT_EQ(tables[0].entries[0].runner_up_ratio, 0);
 }
 
 TEST(TunedTables, AFailedEntryIsNeitherTieNorRunnerUp) {
@@ -190,18 +175,6 @@ TEST(TunedTables, AnEntryWithoutARatioIsNoRunnerUp) {
   row.record.entries.back().eliminated = true;
   row.record.entries.back().ratio_to_best = {};
   EXPECT_EQ(tuned_tables({row}, {}, {}, kShow)[0].entries[0].runner_up_ratio, 1.05);
-}
-
-TEST(TunedTables, ProblemsStandInNumericOrder) {
-  std::vector<RankRow> rows;
-  for (std::int64_t m : {1024, 16, 128}) {
-    rows.push_back(example::rank(problem(m, 64), "gemm_mma", "BLOCK_M=64", 1000, 900));
-  }
-  const auto tables = tuned_tables(rows, {}, {}, kShow);
-  std::vector<std::int64_t> order;
-  for (const TunedRow& entry : tables[0].entries)
-    order.push_back(std::get<std::int64_t>(entry.problem[0].second));
-  EXPECT_THAT(order, testing::ElementsAre(16, 128, 1024));
 }
 
 TEST(UniqueProblems, PrefersWhatWasMeasuredHere) {
@@ -355,18 +328,6 @@ TEST(BestJson, HasTheParetoListWithItsIntervals) {
   EXPECT_LE(second["objectives"][0]["ratio_low"], second["objectives"][0]["ratio_high"]);
   EXPECT_EQ(second["objectives"][1]["value"], 64);
   EXPECT_EQ(second["objectives"][1]["ratio_to_winner"], 0.5);
-}
-
-TEST(BestJson, TellsTheObjectivesApart) {
-  const auto best = nlohmann::json::parse(best_json(energy_tables()))["best"];
-  ASSERT_EQ(best.size(), 4U);
-  EXPECT_EQ(best[0]["objective"], "time");
-  EXPECT_EQ(best[0]["roofline_ratio"], 0.75);
-  EXPECT_TRUE(best[0]["energy_j"].is_null());
-  EXPECT_TRUE(best[1]["roofline_ratio"].is_null());
-  EXPECT_EQ(best[2]["objective"], "energy");
-  EXPECT_EQ(best[2]["energy_j"], 0.00312);
-  EXPECT_EQ(best[3]["objective"], "edp");
 }
 
 TrialRow screened_trial() {

@@ -1,21 +1,15 @@
 #include "search/refine.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <functional>
 #include <set>
 #include <vector>
 
+#include "matchers.h"
 #include "search/some_points.h"
 
 namespace assay::test {
 namespace {
-
-using testing::Contains;
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::Not;
 
 /// Points with so many values per parameter, of which some are valid, and what is known of them.
 class RefineTest : public testing::Test {

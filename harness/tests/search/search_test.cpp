@@ -1,16 +1,13 @@
 #include "search/search.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <numeric>
 #include <set>
 
+#include "matchers.h"
+
 namespace assay {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
 
 SearchSpec exhaustive() {
   SearchSpec search;

@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -8,14 +6,12 @@
 #include <span>
 
 #include "base/draw.h"
+#include "matchers.h"
 #include "search/gaussian.h"
 #include "search/search.h"
 
 namespace assay {
 namespace {
-
-using testing::ElementsAre;
-using testing::UnorderedElementsAre;
 
 /// Six parameters of 2 to 8 values; a constraint takes a fifth of the points.
 Points tile_space() {

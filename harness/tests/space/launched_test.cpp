@@ -1,16 +1,15 @@
 #include "space/launched.h"
 
-#include <gmock/gmock.h>
-
 #include "base/error.h"
 #include "space/plan.h"
 #include "space/test_kernel.h"
 #include "temp_folder.h"
 
+#include "matchers.h"
+
 namespace assay {
 namespace {
 
-using testing::ElementsAre;
 using testing::Pair;
 
 /// A kernel with a second launch that is skipped where `when` is 0.

@@ -1,14 +1,12 @@
 // Launches that are repeated.
-#include <gmock/gmock.h>
 
+#include "matchers.h"
 #include "space/plan.h"
 #include "space/test_kernel.h"
 #include "spec/loaded_kernels.h"
 
 namespace assay {
 namespace {
-
-using testing::ElementsAre;
 
 /// What each launch of a kernel with x, a and b passes, when it is repeated: "xa ab ba".
 std::string turns(std::int64_t passes, bool in_group) {

@@ -1,20 +1,15 @@
 #include "space/plan.h"
 #include "space/plan_json.h"
 
-#include <gmock/gmock.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "matchers.h"
 #include "message_of.h"
 #include "space/test_kernel.h"
 
 namespace assay {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 /// A contract with every form of argument.
 TestKernel full_kernel() {

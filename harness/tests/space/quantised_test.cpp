@@ -1,6 +1,6 @@
 // Inputs of small floating numbers with scales: what a contract says of them, and their shapes.
-#include <gmock/gmock.h>
 
+#include "matchers.h"
 #include "message_of.h"
 #include "space/plan.h"
 #include "space/plan_json.h"
@@ -10,8 +10,6 @@
 
 namespace assay {
 namespace {
-
-using testing::HasSubstr;
 
 constexpr const char* kQuantised = "{quantise: {of: X, block: [1, 128]}}";
 

@@ -1,5 +1,4 @@
 // Spaces that are counted and drawn without being listed.
-#include <gmock/gmock.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -7,14 +6,13 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "matchers.h"
 #include "message_of.h"
 #include "space/space.h"
 #include "space/test_kernel.h"
 
 namespace assay {
 namespace {
-
-using testing::HasSubstr;
 
 Space sized_space(const TestKernel& kernel) { return Space(kernel.spec, {}, test_device()); }
 

@@ -1,21 +1,16 @@
 #include "space/space.h"
 
-#include <gmock/gmock.h>
-
 #include <limits>
 #include <random>
 
 #include "base/error.h"
+#include "matchers.h"
 #include "message_of.h"
 #include "space/features.h"
 #include "space/test_kernel.h"
 
 namespace assay {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 std::vector<std::string> texts(const Space& space) {
   std::vector<std::string> result;

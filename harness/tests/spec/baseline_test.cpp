@@ -1,15 +1,11 @@
 // Baselines: what users would run instead, step by step.
-#include <gmock/gmock.h>
 
+#include "matchers.h"
 #include "message_of.h"
 #include "spec/loaded_kernels.h"
 
 namespace assay {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 /// A product and a GELU, with these baselines.
 KernelSpec with_baseline(const std::string& baseline) {
@@ -113,8 +109,7 @@ TEST(Baseline, MultipliesFloatsAsTf32WhereItSaysSo) {
   EXPECT_EQ(options(with_option("f32", ", tf32: true")).at("tf32"), OptionValue(true));
   EXPECT_FALSE(options(with_option("f32", "")).contains("tf32"));
   EXPECT_THAT([&] { with_option("bf16", ", tf32: true"); },
-              testing::ThrowsMessage<SpecError>(
-                  testing::HasSubstr("expected tf32 on a product of f32 only")));
+              ThrowsMessage<SpecError>(HasSubstr("expected tf32 on a product of f32 only")));
 }
 
 // A trial means the same whatever it is compared with; a verdict does not.

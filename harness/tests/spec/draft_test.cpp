@@ -1,7 +1,5 @@
 #include "spec/draft.h"
 
-#include <gmock/gmock.h>
-
 #include "spec/cuda_source.h"
 #include "spec/kernel_spec.h"
 #include "spec/spec_files.h"
@@ -10,12 +8,10 @@
 namespace assay {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-
 constexpr const char* kSaxpy = R"cu(// saxpy: `__global__ void no(int* x)` in a comment.
 #include <cuda/std/cstdint>
+
+#include "matchers.h"
 #define LIMIT 7
 #ifndef BLOCK
 #define BLOCK 128  // threads

@@ -1,12 +1,10 @@
 #include "spec/entry.h"
 
-#include <gmock/gmock.h>
+#include "matchers.h"
 
 namespace assay {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
 using testing::Pair;
 
 const Config kConfig = {{"BLOCK", 64}, {"T", "half"}, {"SHIFT", -1}};

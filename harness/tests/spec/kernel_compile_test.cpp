@@ -1,15 +1,12 @@
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "matchers.h"
 #include "message_of.h"
 #include "spec/loaded_kernels.h"
 
 namespace assay {
 namespace {
-
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 KernelSpec compiled_with(const std::string& compile) {
   return with_reference("  - sum: {x: A, out: C}\n",
@@ -52,11 +49,10 @@ TEST(ReadCompile, OptionsAreKeptUnderTheirLongNames) {
   for (const OptionSpec& option : kernel.compile.options) {
     texts.push_back(option.text + (option.when ? " if " + option.when->expr.text() : ""));
   }
-  EXPECT_THAT(texts,
-              testing::ElementsAre("--fmad=false if !(FMAD)", "--generate-line-info if 1",
-                                   "--prec-div=false", "--ftz=true if FMAD == 0", "--fmad={FMAD}",
-                                   "--device-int128", "--ptxas-options=--opt-level=3",
-                                   "--ptxas-options=--def-load-cache={CACHE}"));
+  EXPECT_THAT(texts, ElementsAre("--fmad=false if !(FMAD)", "--generate-line-info if 1",
+                                 "--prec-div=false", "--ftz=true if FMAD == 0", "--fmad={FMAD}",
+                                 "--device-int128", "--ptxas-options=--opt-level=3",
+                                 "--ptxas-options=--def-load-cache={CACHE}"));
   EXPECT_EQ(kernel.compile.fast_math->expr.text(), "FMAD == 1");
   EXPECT_THAT(compiled_with("fmad: true, lineinfo: false, fast_math: false").compile.options,
               IsEmpty());

@@ -1,8 +1,8 @@
 // Arguments, launches and references: what a contract says of data.
-#include <gmock/gmock.h>
 
 #include <set>
 
+#include "matchers.h"
 #include "message_of.h"
 #include "spec/choices.h"
 #include "spec/kernel_parts.h"
@@ -11,11 +11,6 @@
 namespace assay {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
 using testing::Pair;
 
 TEST(LoadKernel, ReadsEachFormOfArgument) {
@@ -85,7 +80,7 @@ TEST(LoadKernel, LaunchesMayHaveArgumentsOfTheirOwnAndBeRepeated) {
 TEST(LoadKernel, PassIsTheNumberOfAPassAlone) {
   EXPECT_NO_THROW(edited("smem: ", "pass: 1\n  smem: "));
   EXPECT_THAT([] { edited("smem: ", "pass: 1\n  smem: ", "{entry:", "{repeat: 2, entry:"); },
-              testing::ThrowsMessage<SpecError>(testing::HasSubstr("called \"pass\"")));
+              ThrowsMessage<SpecError>(HasSubstr("called \"pass\"")));
 }
 
 TEST(LoadKernel, AResultThatOnlyAnOperationReadsNeedsNoBuffer) {
@@ -207,10 +202,10 @@ TEST(LoadKernel, AStructHoldsArgumentsAheadOfIt) {
   // What a struct holds, and what is copied to a variable, is passed by no launch.
   std::vector<std::string> passed;
   for (const std::size_t i : passed_args(kernel)) passed.push_back(kernel.args[i].name);
-  EXPECT_THAT(passed, testing::Not(testing::Contains("A")));
-  EXPECT_THAT(passed, testing::Not(testing::Contains("F")));
-  EXPECT_THAT(passed, testing::Not(testing::Contains("inner")));
-  EXPECT_THAT(passed, testing::Contains("p"));
+  EXPECT_THAT(passed, Not(Contains("A")));
+  EXPECT_THAT(passed, Not(Contains("F")));
+  EXPECT_THAT(passed, Not(Contains("inner")));
+  EXPECT_THAT(passed, Contains("p"));
 }
 
 /// add_chain with an input J that is filled so, and one called ids.

@@ -1,15 +1,12 @@
-#include <gmock/gmock.h>
-
 #include "base/file.h"
 #include "broken_kernels.h"
+#include "matchers.h"
 #include "spec/kernel_parts.h"
 #include "spec/loaded_kernels.h"
 
 namespace assay {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
 using testing::Pair;
 
 TEST(LoadKernel, ReadsNamesAndSpace) {
@@ -143,7 +140,7 @@ TEST(ReadValues, AListMayHoldExpressionsOfTheDevice) {
   std::string text = read_file(spec_tests() / "kernels/add_chain.yaml");
   const std::string params = "params: {BLOCKS: [64, 2 * device.sm_count]}\n";
   const KernelSpec kernel = load_text("add_chain", text + params);
-  EXPECT_THAT(kernel.params.back().values, testing::ElementsAre(Value(std::int64_t{64})));
+  EXPECT_THAT(kernel.params.back().values, ElementsAre(Value(std::int64_t{64})));
   ASSERT_EQ(kernel.params.back().device_values.size(), 1u);
   EXPECT_EQ(kernel.params.back().device_values[0].expr.text(), "2 * device.sm_count");
   EXPECT_EQ(kernel.contract_hash, load_text("add_chain", text).contract_hash);
@@ -262,8 +259,7 @@ TEST(LoadKernel, LineEndsAndByteOrderMarkDoNotMatter) {
 }
 
 TEST(LoadKernel, MissingFileIsAUsageError) {
-  EXPECT_THAT([&] { load("missing"); },
-              testing::ThrowsMessage<UsageError>(testing::HasSubstr("missing.yaml")));
+  EXPECT_THAT([&] { load("missing"); }, ThrowsMessage<UsageError>(HasSubstr("missing.yaml")));
 }
 
 TEST(LoadKernel, LoadsEveryKernelOfTheProject) {

@@ -1,17 +1,14 @@
 #include "base/limits.h"
 
-#include <gmock/gmock.h>
-
 #include <functional>
 #include <string>
 
+#include "matchers.h"
 #include "spec/sweep_spec.h"
 #include "temp_folder.h"
 
 namespace assay {
 namespace {
-
-using ::testing::HasSubstr;
 
 /// `count` pieces in a row, the i-th from `piece(i)`.
 std::string pieces(std::size_t count, const std::function<std::string(std::size_t)>& piece) {
@@ -118,8 +115,7 @@ TEST_F(Limits, ManyValuesAndWordsAreNoBurden) {
 
 TEST_F(Limits, AFileWithoutAnEndIsRefused) {
   EXPECT_THAT([] { load_kernel("/dev/zero"); },
-              ::testing::ThrowsMessage<UsageError>(
-                  "/dev/zero: expected at most 1048576 bytes, found more"));
+              ThrowsMessage<UsageError>("/dev/zero: expected at most 1048576 bytes, found more"));
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 #include "spec/op_file.h"
 
-#include <gmock/gmock.h>
-
 #include <map>
 
 #include "base/file.h"
+#include "matchers.h"
 #include "spec/loaded_kernels.h"
 #include "spec/problems.h"
 #include "spec/twins.h"
@@ -12,9 +11,6 @@
 
 namespace assay {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 const char* const kScale = R"(op: scale_T
 dims: [M, N]

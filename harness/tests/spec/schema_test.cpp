@@ -2,18 +2,16 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <gmock/gmock.h>
 #include <stdio.h>
 
 #include <set>
 
+#include "matchers.h"
 #include "spec/mistakes.h"
 #include "temp_folder.h"
 
 namespace assay {
 namespace {
-
-using ::testing::IsEmpty;
 
 /// What validate.py says of files, a line a refusal. Nothing where Python lacks a package.
 std::optional<Lines> refusals(const TempFolder& folder, const std::vector<std::string>& files) {

@@ -1,6 +1,5 @@
-#include <gmock/gmock.h>
-
 #include "base/file.h"
+#include "matchers.h"
 #include "message_of.h"
 #include "spec/spec_files.h"
 #include "spec/sweep_spec.h"
@@ -8,9 +7,6 @@
 
 namespace assay {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
 
 SweepSpec load(const std::string& name) {
   return load_sweep(spec_tests() / "good" / (name + ".yaml"), spec_tests() / "kernels");
@@ -110,9 +106,8 @@ TEST(LoadSweep, ErrorsInAKernelNameTheKernelsFile) {
   const TempFolder folder;
   folder.write("broken.yaml", "kernel: broken\nop: x\n");
   const auto path = folder.write("sweep.yaml", "sweep: s\nkernels: [broken]\nproblems: [{M: 1}]\n");
-  EXPECT_THAT(
-      [&] { load_sweep(path, folder.path()); },
-      testing::ThrowsMessage<SpecError>(testing::HasSubstr("broken.yaml:1:1: expected the key")));
+  EXPECT_THAT([&] { load_sweep(path, folder.path()); },
+              ThrowsMessage<SpecError>(HasSubstr("broken.yaml:1:1: expected the key")));
 }
 
 // A sweep that does not lie beside the folder of kernels was only told that its kernel is not
@@ -122,10 +117,10 @@ TEST(LoadSweep, AFolderOfKernelsThatIsNotThereIsSaidToBeMissing) {
   const auto message = [](const std::filesystem::path& kernels) -> std::string {
     return message_of<SpecError>([&] { load_sweep(spec_tests() / "good/defaults.yaml", kernels); });
   };
-  EXPECT_THAT(message(folder.path()), testing::HasSubstr("found \"add_chain\"\n"));
+  EXPECT_THAT(message(folder.path()), HasSubstr("found \"add_chain\"\n"));
   EXPECT_THAT(message(folder.path() / "none"),
-              testing::HasSubstr("/none, found \"add_chain\"; there is no such folder: --kernels "
-                                 "names another\n"));
+              HasSubstr("/none, found \"add_chain\"; there is no such folder: --kernels "
+                        "names another\n"));
 }
 
 TEST(IsKernelFile, TellsTheTwoKindsApart) {

@@ -1,15 +1,11 @@
 // Numbers of a problem that are no sizes.
-#include <gmock/gmock.h>
 
+#include "matchers.h"
 #include "spec/loaded_kernels.h"
 #include "spec/sweep_spec.h"
 
 namespace assay {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
 
 /// A sparse kernel with these traits and this smoke problem; `more` are other keys.
 std::string contract(const std::string& name, const std::string& traits,

@@ -1,16 +1,12 @@
 #include "spec/twins.h"
 
-#include <gmock/gmock.h>
-
 #include "spec/loaded_kernels.h"
 #include "spec/sweep_spec.h"
 
+#include "matchers.h"
+
 namespace assay {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
 
 std::string twins_text() { return read_file(spec_tests() / "kernels/gemm_twins.yaml"); }
 

@@ -1,5 +1,4 @@
-#include <gmock/gmock.h>
-
+#include "matchers.h"
 #include "ranking/ranking.h"
 #include "store/database.h"
 #include "store/store_fixture.h"
@@ -10,12 +9,6 @@ namespace {
 // SQLite reads the views when it alters a table, and a Database runs none.
 constexpr const char* kDropColumn =
     "DROP VIEW best_param; DROP VIEW best; ALTER TABLE timing DROP COLUMN roofline_ns";
-
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 // A database with one timed trial, changed by SQL.
 void make_database(const std::filesystem::path& path, const char* sql) {

@@ -1,7 +1,6 @@
 #include "store/database.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/file.h>
@@ -13,15 +12,11 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "matchers.h"
 #include "store/store_fixture.h"
 
 namespace assay {
 namespace {
-
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
 
 void run_sql(const std::filesystem::path& path, const char* sql) {
   sqlite3* handle = nullptr;

@@ -1,17 +1,15 @@
 #include "store/gzip.h"
 
 #include <fmt/ranges.h>
-#include <gmock/gmock.h>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "matchers.h"
 #include "store/recording_sample.h"
 #include "store/store_fixture.h"
 
 namespace assay {
 namespace {
-
-using ::testing::HasSubstr;
 
 std::vector<std::string> lines_of(const std::filesystem::path& path) {
   std::vector<std::string> lines;

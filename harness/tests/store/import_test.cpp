@@ -1,19 +1,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <sstream>
 
 #include "base/error.h"
+#include "matchers.h"
 #include "store/recording_sample.h"
 
 namespace assay {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 TEST(Import, MarksRowsWithTheirOriginAndAddsThemOnce) {
   Store store = Store::in_memory();

@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <signal.h>
 
 #include <atomic>
@@ -7,17 +6,12 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/rank.h"
+#include "matchers.h"
 #include "store/store.h"
 #include "store/store_fixture.h"
 
 namespace assay {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 TrialRecord record_at(std::int64_t block, const std::string& finished_at) {
   TrialRecord record = timed_record(key_of(block));

@@ -1,19 +1,15 @@
-#include <gmock/gmock.h>
-
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <random>
 
 #include "base/error.h"
+#include "matchers.h"
 #include "store/recording_format.h"
 #include "store/recording_sample.h"
 
 namespace assay {
 namespace {
-
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
 
 std::string damage_of(const std::string& text) {
   TempFolder folder;

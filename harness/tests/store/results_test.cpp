@@ -1,15 +1,12 @@
-#include <gmock/gmock.h>
-
 #include <algorithm>
 
 #include "base/rank.h"
+#include "matchers.h"
 #include "store/store.h"
 #include "store/store_fixture.h"
 
 namespace assay {
 namespace {
-
-using ::testing::ElementsAre;
 
 // What `results` says: the blocks that may win, and whether a verdict is of exactly these.
 struct Asked {

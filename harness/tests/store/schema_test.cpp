@@ -1,6 +1,5 @@
 #include "store/schema.h"
 
-#include <gmock/gmock.h>
 #include <sqlite3.h>
 
 #include <set>
@@ -8,14 +7,12 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "matchers.h"
 #include "store/database.h"
 #include "store/store_fixture.h"
 
 namespace assay {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 // Two sweeps that began at once on a new file: one read its schema, 0, before the other had made
 // the file, and after that whose it is. So it was called damaged.

@@ -1,18 +1,14 @@
 #include "store/store.h"
 
-#include <gmock/gmock.h>
-
 #include <cmath>
 #include <limits>
 
 #include "base/error.h"
+#include "matchers.h"
 #include "store/store_fixture.h"
 
 namespace assay {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 std::vector<std::string> configs(const std::vector<TrialRow>& rows) {
   std::vector<std::string> texts;

@@ -1,16 +1,13 @@
 // Files of other tuners: rows as Kernel Tuner writes them, and T4's.
-#include <gmock/gmock.h>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "matchers.h"
 #include "store/gzip.h"
 #include "store_fixture.h"
 
 namespace assay {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 const std::string kHeader = R"({
 "device_name": "NVIDIA A100-PCIE-40GB",

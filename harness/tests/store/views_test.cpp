@@ -1,18 +1,14 @@
 // The views for people with sqlite3, read with the sqlite3 library and compared with what the store
 // says of the same recordings.
-#include <gmock/gmock.h>
 
 #include <algorithm>
 
+#include "matchers.h"
 #include "store/database.h"
 #include "store/store_fixture.h"
 
 namespace assay {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 const std::filesystem::path kRecorded =
     std::filesystem::path(ASSAY_SOURCE_DIR) / "results/recorded/nvidia_h200";

@@ -1,15 +1,12 @@
 #include "support/fill_kernel.h"
 
-#include <gmock/gmock.h>
-
 #include <cstring>
 
 #include "launch/failure.h"
+#include "matchers.h"
 
 namespace assay {
 namespace {
-
-using testing::ElementsAre;
 
 template <typename T>
 std::string bytes_of(const std::vector<T>& values) {

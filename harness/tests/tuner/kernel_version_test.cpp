@@ -1,15 +1,12 @@
 #include "tuner/kernel_version.h"
 
-#include <gmock/gmock.h>
-
 #include "spec/twins.h"
 #include "temp_folder.h"
 
+#include "matchers.h"
+
 namespace assay {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 std::string contract(const std::string& name, const std::string& types) {
   return "kernel: " + name + "\nop: add\n" + types +

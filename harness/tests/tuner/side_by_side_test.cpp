@@ -1,20 +1,17 @@
 // Several GPUs that share the problems of a sweep.
-#include <gmock/gmock.h>
 
 #include <map>
 #include <set>
 #include <thread>
 
 #include "base/error.h"
+#include "matchers.h"
 #include "tuner/problem_queue.h"
 #include "tuner/tuner.h"
 #include "tuner/tuner_fixture.h"
 
 namespace assay::test {
 namespace {
-
-using testing::ElementsAre;
-using testing::SizeIs;
 
 TEST(ProblemQueue, GivesEachProblemOnceInOrder) {
   ProblemQueue problems(3);

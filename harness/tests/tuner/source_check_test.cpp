@@ -1,16 +1,12 @@
 #include "tuner/source_check.h"
 
-#include <gmock/gmock.h>
-
 #include "spec/spec_files.h"
 #include "temp_folder.h"
 
+#include "matchers.h"
+
 namespace assay {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 constexpr const char* kCheckedContract = R"(kernel: k
 op: k

@@ -1,5 +1,4 @@
 // Budgets of configurations and of seconds.
-#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <chrono>
@@ -7,17 +6,12 @@
 #include <thread>
 
 #include "base/error.h"
+#include "matchers.h"
 #include "tuner/tuner.h"
 #include "tuner/tuner_fixture.h"
 
 namespace assay::test {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::SizeIs;
 
 TEST_F(TunerTest, ABudgetOfConfigurationsHoldsForEachKernelAndProblem) {
   sweep_.search.budget_configs = 3;
@@ -96,10 +90,9 @@ TEST_F(TunerTest, ABudgetOfSecondsEndsTheWalkOfAnEndlessSpace) {
   EXPECT_EQ(report.measured + report.skipped, 1u);  // no time is left for it on a busy machine
   EXPECT_THAT(device_.reranked, SizeIs(report.measured));
   EXPECT_THAT(sweep_states(), ElementsAre("done"));
-  EXPECT_THAT(
-      report.warnings,
-      testing::Contains("add N=1000: the space has over 1 configurations; the search goes "
-                        "through 1 of them, which were drawn, and what is near the fastest"));
+  EXPECT_THAT(report.warnings,
+              Contains("add N=1000: the space has over 1 configurations; the search goes "
+                       "through 1 of them, which were drawn, and what is near the fastest"));
 }
 
 /// Of each two parameters a constraint leaves a tenth.
@@ -120,10 +113,9 @@ TEST_F(TunerTest, ASpaceThatIsTooLargeToBeListedIsDrawn) {
     const SweepReport report = run();
     EXPECT_EQ(report.total, 30u);
     EXPECT_EQ(report.measured + report.kept, 30u);
-    EXPECT_THAT(
-        report.warnings,
-        testing::Contains("add N=1000: the space has 10000000000 configurations; the search goes "
-                          "through 20000 of them, which were drawn, and what is near the fastest"));
+    EXPECT_THAT(report.warnings,
+                Contains("add N=1000: the space has 10000000000 configurations; the search goes "
+                         "through 20000 of them, which were drawn, and what is near the fastest"));
     for (const TrialRequest& request : device_.ran) {
       for (std::size_t i = 1; i < request.plan.config.size(); i += 2) {
         EXPECT_EQ(request.plan.config[i].second, request.plan.config[i + 1].second);
@@ -135,7 +127,7 @@ TEST_F(TunerTest, ASpaceThatIsTooLargeToBeListedIsDrawn) {
 TEST_F(TunerTest, ASpaceThatIsTooLargeToTryAllOfNamesTheParameterToNarrow) {
   load_with(many_params(), pairs_are_equal());
   sweep_.search.strategy = Strategy::exhaustive;
-  EXPECT_THAT([&] { run(); }, testing::ThrowsMessage<UsageError>(HasSubstr(
+  EXPECT_THAT([&] { run(); }, ThrowsMessage<UsageError>(HasSubstr(
                                   "found 10000000000 for N=1000; give the parameters fewer "
                                   "values, first BLOCK, or the search a budget")));
 }
@@ -143,8 +135,8 @@ TEST_F(TunerTest, ASpaceThatIsTooLargeToTryAllOfNamesTheParameterToNarrow) {
 TEST_F(TunerTest, AnEndlessSpaceInWhichNothingIsFoundIsSaidToBeSo) {
   load_with(many_params(), sum_is(0));
   sweep_.search.budget_seconds = 0.4;
-  EXPECT_THAT([&] { run(); }, testing::ThrowsMessage<UsageError>(
-                                  HasSubstr("no configuration was found in the time")));
+  EXPECT_THAT([&] { run(); },
+              ThrowsMessage<UsageError>(HasSubstr("no configuration was found in the time")));
 }
 
 // With both budgets, those that the other one leaves out were counted as skipped, too.
@@ -240,7 +232,7 @@ TEST_F(ManyBlocks, ABudgetEndsWhenLittleIsToGainAndTheReportSaysSo) {
   const SweepReport report = run();
   EXPECT_LT(report.measured, 60u);
   EXPECT_EQ(report.measured + report.skipped, 60u);
-  EXPECT_THAT(blocks_of(device_.ran), testing::Contains(1));
+  EXPECT_THAT(blocks_of(device_.ran), Contains(1));
   ASSERT_THAT(report.searches, SizeIs(1));
   EXPECT_EQ(report.searches[0].tried, report.measured);
   EXPECT_EQ(report.searches[0].size, 60u);

@@ -1,16 +1,12 @@
 // What the GPU counts in a sweep: of finalists, or of all where an objective reads it.
-#include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "matchers.h"
 #include "tuner/tuner.h"
 #include "tuner/tuner_fixture.h"
 
 namespace assay::test {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 TEST_F(TunerTest, CountsOfTheFinalistsWhatTheSweepAsksFor) {
   sweep_.rerank.top = 3;
@@ -115,9 +111,9 @@ TEST_F(TunerTest, WhatCannotBeCountedCannotWin) {
 TEST_F(TunerTest, SaysBeforeAnythingRunsThatItCannotCount) {
   sweep_.rerank.objective = parse_objective("minimize dram_read").value();
   device_.on_countable = [](const auto&) { return std::vector<std::string>(); };
-  EXPECT_THAT([&] { run(); },
-              testing::ThrowsMessage<Error>(
-                  "the objective reads dram_read, which Scripted GPU does not count"));
+  EXPECT_THAT(
+      [&] { run(); },
+      ThrowsMessage<Error>("the objective reads dram_read, which Scripted GPU does not count"));
   EXPECT_THROW((options_.provenance = "recorded", run()), UsageError);
   EXPECT_THAT(device_.ran, IsEmpty());
   EXPECT_THAT(sweep_states(), IsEmpty());

@@ -1,20 +1,16 @@
 // Ctrl-C in each phase of a sweep: it ends as interrupted, what is stored stays, and the same
 // command goes on from there.
-#include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "matchers.h"
 #include "tuner/tuner_fixture.h"
 
 namespace assay::test {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 /// As a device ends when the signal arrives while it works.
 [[noreturn]] void interrupt_device() {

@@ -1,15 +1,11 @@
 // When the re-rank of a problem is not the last word: what lost unfairly is timed in turn again.
-#include <gmock/gmock.h>
 
+#include "matchers.h"
 #include "tuner/tuner.h"
 #include "tuner/tuner_fixture.h"
 
 namespace assay::test {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 Outcome wrong() { return failed(Status::correctness, "mismatch", "C[7] is 1"); }
 Outcome full() { return failed(Status::runtime, "out_of_memory", "full"); }

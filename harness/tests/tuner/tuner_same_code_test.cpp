@@ -1,14 +1,11 @@
 // Configurations whose machine code is the same.
-#include <gmock/gmock.h>
 
+#include "matchers.h"
 #include "tuner/tuner.h"
 #include "tuner/tuner_fixture.h"
 
 namespace assay::test {
 namespace {
-
-using testing::IsEmpty;
-using testing::SizeIs;
 
 /// HINT changes neither code nor launch, and BLOCK only the launch.
 class SameCode : public TunerTest {

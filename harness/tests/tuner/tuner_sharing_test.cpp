@@ -1,18 +1,14 @@
 // Two runs of a sweep on one database file.
-#include <gmock/gmock.h>
 
 #include <barrier>
 #include <future>
 #include <thread>
 
+#include "matchers.h"
 #include "tuner/tuner_fixture.h"
 
 namespace assay::test {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 class TunerSharing : public TunerTest {};
 

@@ -1,19 +1,13 @@
 // The pipeline with a device and a compiler that do what the test says.
 #include "tuner/tuner.h"
 
-#include <gmock/gmock.h>
-
 #include "base/error.h"
 #include "tuner/tuner_fixture.h"
 
+#include "matchers.h"
+
 namespace assay::test {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
-using testing::StartsWith;
 
 TEST_F(TunerTest, TriesEachConfigurationOnceAndRanksTheBest) {
   const SweepReport report = run();
@@ -245,8 +239,9 @@ TEST_F(TunerTest, AKernelForOtherDevicesIsLeftOutWithAWarning) {
   EXPECT_THAT(device_.ran, SizeIs(10));
 
   sweep_.kernels[0].arch = {"80a"};
-  EXPECT_THAT([&] { run(); }, testing::ThrowsMessage<UsageError>(StartsWith(
-                                  "nothing to run: add is left out: it is written for")));
+  EXPECT_THAT(
+      [&] { run(); },
+      ThrowsMessage<UsageError>(StartsWith("nothing to run: add is left out: it is written for")));
   EXPECT_THAT(sweep_states(), ElementsAre("done", "failed"));
 }
 

@@ -1,19 +1,15 @@
 #include "tuner/warm_start.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "matchers.h"
 #include "tuner/tuner_fixture.h"
 
 namespace assay::test {
 namespace {
 
 using testing::AnyOf;
-using testing::ElementsAre;
-using testing::Not;
-using testing::SizeIs;
 
 class WarmStartTest : public TunerTest {
  protected:
@@ -58,7 +54,7 @@ TEST_F(WarmStartTest, ASearchThatLearnsTriesWhatWasFastestForTheNearestProblemsF
   std::vector<std::int64_t> cold;
   for (const TrialRequest& request : device_.ran) cold.push_back(block_of(request.plan.config));
   EXPECT_THAT(cold, SizeIs(3));
-  EXPECT_THAT(cold, testing::Not(ElementsAre(9, 4, testing::_)));
+  EXPECT_THAT(cold, Not(ElementsAre(9, 4, testing::_)));
   EXPECT_EQ(report_.carried_over, 0u);
 }
 
