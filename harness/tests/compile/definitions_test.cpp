@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "compile/nvrtc_compiler_fixture.h"
+#include "matchers.h"
 
 namespace assay {
 namespace {
@@ -77,8 +78,6 @@ TEST_F(DefinitionsCompileTest, UsualNamesLeaveOthersHeadersAlone) {
 #include <mma.h>
 #include <cooperative_groups.h>
 #include <cuda/std/tuple>
-
-#include "matchers.h"
 static_assert(T == 4 && N == 9 && kOwn == width && x == 40, "what is hidden comes back");
 extern "C" __global__ void k(float* to) { to[threadIdx.x] = B + T + N + m + value; }
 )");
