@@ -1,5 +1,6 @@
 #include "spec/draft.h"
 
+#include "matchers.h"
 #include "spec/cuda_source.h"
 #include "spec/kernel_spec.h"
 #include "spec/spec_files.h"
@@ -10,8 +11,6 @@ namespace {
 
 constexpr const char* kSaxpy = R"cu(// saxpy: `__global__ void no(int* x)` in a comment.
 #include <cuda/std/cstdint>
-
-#include "matchers.h"
 #define LIMIT 7
 #ifndef BLOCK
 #define BLOCK 128  // threads
