@@ -139,48 +139,35 @@ void arrive(Warp& warp, const Op& op, int lane) {
 constexpr std::uint32_t kParity = 1, kTries = 2;
 
 /// Whether a phase is over: op.out, of lanes; op.a: its parity, or the state that arriving gave.
-std::uint32_t completed(Warp& warp, const Op& op, std::uint32_t lanes, std::uint32_t& waited) {
-  std::uint32_t result = 0;
-  for (const int lane : Lanes(lanes)) {
-    const Mbarrier* const barrier =
-        mbarrier_at(warp, op.at.window, lane, address_of(warp, op.at, lane));
-    if (barrier == nullptr) {
-      result |= 1u << lane;
-      continue;
-    }
-    waited = (op.mode & kParity) != 0 ? warp.in(op.a)[lane] & 1
-                                      : std::bit_cast<Mbarrier>(warp.get(op.a, lane, true)).parity;
-    if (barrier->parity == waited) continue;
-    result |= 1u << lane;
-    acquire(warp, warp.block->cluster->points[cluster_address(warp, op, lane)]);
-  }
-  return result;
-}
-
 bool test_phase(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t lanes) {
-  std::uint32_t waited = 0;
-  const std::uint32_t done = completed(warp, op, lanes, waited);
-  if (done != lanes) {
-    warp.has_polled = true;
-    warp.last_polled = warp.block->cluster->round;
+  ClusterState& cluster = *warp.block->cluster;
+  std::uint32_t waited = 0, done = 0;
+  for (const int lane : Lanes(lanes)) {
+    const std::uint64_t address = address_of(warp, op.at, lane);
+    const Mbarrier* const barrier = mbarrier_at(warp, op.at.window, lane, address);
+    if (barrier != nullptr) {
+      waited = (op.mode & kParity) != 0
+                   ? warp.in(op.a)[lane] & 1
+                   : std::bit_cast<Mbarrier>(warp.get(op.a, lane, true)).parity;
+      if (barrier->parity == waited) continue;
+      acquire(warp, cluster.points[cluster_address(warp, op, lane)]);
+    }
+    done |= 1u << lane;
+  }
+  if (done == lanes) {
+    warp.progress();
+  } else {
+    warp.last_polled = cluster.round;
     // try_wait may wait, or say that it has waited long enough.
-    if ((op.mode & kTries) != 0 && below(warp.block->cluster->random, 8) != 0) {
-      warp.has_polled = false;
-      fragment.waiting = {
-          Waiting::For::phase,
-          lanes,
-          0,
-          static_cast<std::uint32_t>(address_of(warp, op.at, std::countr_zero(lanes & ~done))),
-          waited,
-          0};
+    if ((op.mode & kTries) != 0 && below(cluster.random, 8) != 0) {
+      const std::uint64_t address = address_of(warp, op.at, std::countr_zero(lanes & ~done));
+      fragment.waiting = {Waiting::For::phase, lanes, 0, static_cast<std::uint32_t>(address),
+                          waited};
       return false;
     }
-  } else {
-    warp.progress();
+    warp.has_polled = true;
   }
-  if (op.out != kNoSlot) {
-    warp.set_predicate(op.out, lanes, done);
-  }
+  if (op.out != kNoSlot) warp.set_predicate(op.out, lanes, done);
   return true;
 }
 

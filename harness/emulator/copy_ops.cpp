@@ -70,8 +70,7 @@ void wait_for_copies(Warp& warp, const Op& op, std::uint32_t) {
   order_work(warp, actor, last);
 }
 
-// cp.async: op.bytes from op.from to op.at; op.c: bytes that are read, the rest is 0. The lanes of
-// an instruction are one piece of work.
+// cp.async: op.bytes from op.from to op.at; op.c: bytes that are read, the rest is 0.
 void copy_small(Warp& warp, const Op& op, std::uint32_t lanes) {
   struct Piece {
     std::uint64_t to, from;
@@ -145,8 +144,7 @@ void decode_small_copy(Form& form) {
 }
 
 // Bulk copies to op.at in shared memory, or from there (op.mode: 1). op.from: the other side, or
-// the map; op.c: bytes; op.barrier; op.bytes: 0, or 1 + the operation of a reduction, op.type its
-// type.
+// the map; op.c: bytes; op.barrier; op.bytes: 0, or 1 + the operation of a reduction of op.type.
 
 /// A bulk copy that has begun: of a line of bytes, or of a box of a tensor.
 struct BulkCopy {
@@ -169,7 +167,7 @@ bool put_global(Warp& warp, const BulkCopy& copy, std::byte* to, const std::byte
     std::memmove(to, from, bytes);
     return true;
   }
-  const PtxType type = copy.map ? reduction_type(copy.map->type) : copy.op->type;
+  const PtxType type = copy.map ? element_type(copy.map->type) : copy.op->type;
   return reduce_elements(static_cast<AtomicOperation>(copy.op->bytes - 1), type, to, from, bytes);
 }
 

@@ -25,8 +25,7 @@ using Decoder = void (*)(Form&);
 /// How instructions of a form are decoded.
 struct Rule {
   /// What the opcode has, or one of several: "bar|barrier red and|or". The last such choice behind
-  /// the name is added to op.mode. Of other parts it may have types and what decides nothing here;
-  /// with a * any.
+  /// the name is added to op.mode. Types and what decides nothing may be there, with a * anything.
   std::string_view parts;
   std::string_view operands;  // the letters of Form::take(); of a Decoder none
   std::variant<Handler, Waiter, Decoder> what;

@@ -96,8 +96,7 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
 CUresult cuDeviceGetCount(int* count) { return give(count, 1); }
 
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
-  *device = ordinal;
-  return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+  return ordinal == 0 ? give(device, 0) : CUDA_ERROR_INVALID_DEVICE;
 }
 
 CUresult cuCtxGetDevice(CUdevice* device) { return give(device, 0); }
@@ -143,14 +142,22 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice) {
   return gpu().status();
 }
 
-// What only programs with libassay call, which launch on a GPU.
-CUresult cuCtxPushCurrent(CUcontext) { return CUDA_ERROR_NOT_SUPPORTED; }
-CUresult cuCtxPopCurrent(CUcontext*) { return CUDA_ERROR_NOT_SUPPORTED; }
-CUresult cuTensorMapReplaceAddress(CUtensorMap*, void*) { return CUDA_ERROR_NOT_SUPPORTED; }
-CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus*) { return CUDA_ERROR_NOT_SUPPORTED; }
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode*) {
-  return CUDA_ERROR_NOT_SUPPORTED;
-}
+// What only programs with libassay call, which launch on a GPU, and what is only timed.
+#define ASSAY_REFUSE(name, ...) \
+  CUresult name(__VA_ARGS__) { return CUDA_ERROR_NOT_SUPPORTED; }
+ASSAY_REFUSE(cuCtxPushCurrent, CUcontext)
+ASSAY_REFUSE(cuCtxPopCurrent, CUcontext*)
+ASSAY_REFUSE(cuTensorMapReplaceAddress, CUtensorMap*, void*)
+ASSAY_REFUSE(cuStreamIsCapturing, CUstream, CUstreamCaptureStatus*)
+ASSAY_REFUSE(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode*)
+ASSAY_REFUSE(cuEventElapsedTime, float*, CUevent, CUevent)
+ASSAY_REFUSE(cuStreamBeginCapture, CUstream, CUstreamCaptureMode)
+ASSAY_REFUSE(cuStreamEndCapture, CUstream, CUgraph*)
+ASSAY_REFUSE(cuGraphInstantiate, CUgraphExec*, CUgraph, unsigned long long)
+ASSAY_REFUSE(cuGraphLaunch, CUgraphExec, CUstream)
+ASSAY_REFUSE(cuGraphExecDestroy, CUgraphExec)
+ASSAY_REFUSE(cuGraphDestroy, CUgraph)
+#undef ASSAY_REFUSE
 
 CUresult cuCtxSetCurrent(CUcontext) { return gpu().status(); }
 CUresult cuCtxSynchronize() { return gpu().status(); }
@@ -342,16 +349,5 @@ CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) { return gpu().status();
 CUresult cuEventCreate(CUevent* event, unsigned) { return create(event); }
 CUresult cuEventDestroy(CUevent) { return gpu().status(); }
 CUresult cuEventRecordWithFlags(CUevent, CUstream, unsigned) { return gpu().status(); }
-
-// What is only timed.
-CUresult cuEventElapsedTime(float*, CUevent, CUevent) { return CUDA_ERROR_NOT_SUPPORTED; }
-CUresult cuStreamBeginCapture(CUstream, CUstreamCaptureMode) { return CUDA_ERROR_NOT_SUPPORTED; }
-CUresult cuStreamEndCapture(CUstream, CUgraph*) { return CUDA_ERROR_NOT_SUPPORTED; }
-CUresult cuGraphInstantiate(CUgraphExec*, CUgraph, unsigned long long) {
-  return CUDA_ERROR_NOT_SUPPORTED;
-}
-CUresult cuGraphLaunch(CUgraphExec, CUstream) { return CUDA_ERROR_NOT_SUPPORTED; }
-CUresult cuGraphExecDestroy(CUgraphExec) { return CUDA_ERROR_NOT_SUPPORTED; }
-CUresult cuGraphDestroy(CUgraph) { return CUDA_ERROR_NOT_SUPPORTED; }
 
 }  // extern "C"

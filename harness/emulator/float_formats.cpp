@@ -41,8 +41,7 @@ Shape shape_of(PtxType format) {
   return shape;
 }
 
-/// Whether what is cut off, whose highest bit is `half` and the rest not 0 if `sticky`, rounds the
-/// size up.
+/// Whether bits that are cut off, the highest `half` and others if `sticky`, round the size up.
 bool rounds_up(Rounding rounding, bool negative, bool odd, bool half, bool sticky) {
   if (rounding == Rounding::nearest_away) return half;
   if (rounding == Rounding::nearest_even) return half && (sticky || odd);
@@ -76,20 +75,6 @@ std::uint64_t pack(const Shape& shape, bool negative, std::uint64_t size, int ex
                            how.rounding == Rounding::nearest_away ||
                            how.rounding == (negative ? Rounding::down : Rounding::up);
   return sign | (to_infinity && !how.saturate_finite ? shape.infinity : shape.largest);
-}
-
-struct Parts {
-  bool negative;
-  std::uint64_t size;
-  int exponent;
-};
-
-Parts parts_of(double value) {
-  const auto bits = std::bit_cast<std::uint64_t>(value);
-  const std::uint64_t fraction = bits & ((1ull << 52) - 1);
-  const int exponent = static_cast<int>(bits >> 52 & 0x7FF);
-  return {bits >> 63 != 0, exponent == 0 ? fraction : fraction | 1ull << 52,
-          std::max(exponent, 1) - 1075};
 }
 
 std::uint64_t in_register(PtxType format, std::uint64_t bits) {
@@ -134,8 +119,10 @@ std::uint64_t encode(PtxType format, double value, const Modifiers& how) {
   if (std::isinf(value)) {
     bits = (negative ? shape.sign : 0) | (how.saturate_finite ? shape.largest : shape.infinity);
   } else {
-    const Parts parts = parts_of(value);
-    bits = pack(shape, negative, parts.size, parts.exponent, how);
+    const auto raw = std::bit_cast<std::uint64_t>(value);
+    const std::uint64_t fraction = raw & ((1ull << 52) - 1), exponent = raw >> 52 & 0x7FF;
+    bits = pack(shape, negative, exponent == 0 ? fraction : fraction | 1ull << 52,
+                std::max(static_cast<int>(exponent), 1) - 1075, how);
   }
   if (how.flush_subnormals && format == PtxType::f32 && (bits & 0x7F800000) == 0) {
     bits &= shape.sign;
@@ -144,7 +131,6 @@ std::uint64_t encode(PtxType format, double value, const Modifiers& how) {
 }
 
 double decode(PtxType format, std::uint64_t bits) {
-  const Shape shape = shape_of(format);
   if (format == PtxType::f64) return std::bit_cast<double>(bits);
   if (format == PtxType::f32) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
@@ -152,6 +138,7 @@ double decode(PtxType format, std::uint64_t bits) {
   if (format == PtxType::tf32) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits & 0xFFFFE000));
   }
+  const Shape shape = shape_of(format);
   const std::uint64_t size = bits & (shape.sign - 1);
   const double sign = (bits & shape.sign) != 0 ? -1.0 : 1.0;
   if (shape.fraction_bits == 2 && size == 0x7C) return sign * INFINITY;
@@ -187,6 +174,8 @@ std::uint64_t encode_from_integer(PtxType format, std::uint64_t value, bool is_s
                                   const Modifiers& how) {
   const bool negative = is_signed && static_cast<std::int64_t>(value) < 0;
   const std::uint64_t size = negative ? 0 - value : value;
+  const auto exact = static_cast<double>(size);
+  if (size >> 53 == 0) return encode(format, negative ? -exact : exact, how);
   return in_register(format, pack(shape_of(format), negative, size, 0, how));
 }
 

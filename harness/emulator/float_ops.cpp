@@ -1,7 +1,5 @@
 #include <array>
 #include <cmath>
-#include <cstring>
-#include <limits>
 
 #include "emulator/ops.h"
 
@@ -11,9 +9,8 @@
 namespace assay::emulator {
 namespace {
 
-/// A double that rounds to every shorter format, in every direction, as the exact value does that
-/// `nearest` is the double next to and `error` more: if it is not exact, its last bit is 1
-/// ("rounding to odd").
+/// A double that rounds to every shorter format, in every direction, as nearest + error does: if it
+/// is not exact, its last bit is 1 ("rounding to odd").
 double to_odd(double nearest, double error) {
   const auto bits = std::bit_cast<std::uint64_t>(nearest);
   if (error == 0 || std::isnan(error) || std::isinf(nearest) || (bits & 1) != 0) return nearest;
@@ -40,13 +37,14 @@ double root(double a) {
   return root > 0 && !std::isinf(root) ? to_odd(root, std::fma(-root, root, a)) : root;
 }
 
-double min_max(double a, double b, bool is_max, const Modifiers& how) {
+/// A NaN gives way to a number; -0 is less than +0.
+inline double min_max(double a, double b, bool is_max, const Modifiers& how) {
   const double sign = std::signbit(a) != std::signbit(b) ? -1 : 1;
   if (how.xor_sign) a = std::abs(a), b = std::abs(b);
   double result = (a < b || (a == b && std::signbit(a))) == is_max ? b : a;
   if (std::isnan(a) || std::isnan(b)) {
     result = how.propagate_nan ? NAN : std::isnan(a) ? b : a;
-    if (std::isnan(result)) return NAN;
+    if (std::isnan(result)) return -NAN;
   }
   return how.xor_sign ? std::copysign(result, sign) : result;
 }
@@ -64,33 +62,25 @@ struct Fma {
   }
 };
 
-/// A NaN gives way to a number; -0 is less than +0.
 template <bool kIsMax>
 struct Extreme {
   template <class T>
   T operator()(T a, T b) const {
-    if (a != a && b != b) return canonical(-std::numeric_limits<T>::quiet_NaN());
-    if (a != a || b != b) return a != a ? b : a;
-    return (a < b || (a == b && std::signbit(a))) == kIsMax ? b : a;
+    return canonical(static_cast<T>(min_max(a, b, kIsMax, {})));
   }
 };
 
 #if defined(__x86_64__)
-/// std::fma calls a function for each lane, ten times as slow, unless the compiler may use the
-/// instruction.
+/// Where the compiler may not use the instruction, std::fma is a call, ten times as slow.
 __attribute__((target("avx2,fma"))) void fma_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
-  std::array<float, 32> a, b, c;
-  std::memcpy(a.data(), warp.in(op.a), sizeof a);
-  std::memcpy(b.data(), warp.in(op.b), sizeof b);
-  std::memcpy(c.data(), warp.in(op.c), sizeof c);
-  for (std::size_t i = 0; i < 32; ++i) a[i] = canonical(__builtin_fmaf(a[i], b[i], c[i]));
-  if (lanes == ~0u) {
-    std::memcpy(warp.at(op.out), a.data(), sizeof a);
-    return;
+  const std::uint32_t *const a = warp.in(op.a), *const b = warp.in(op.b), *const c = warp.in(op.c);
+  std::array<std::uint32_t, 32> made;
+  for (std::size_t i = 0; i < 32; ++i) {
+    const auto value = [i](const std::uint32_t* of) { return std::bit_cast<float>(of[i]); };
+    const float sum = canonical(__builtin_fmaf(value(a), value(b), value(c)));
+    made[i] = std::bit_cast<std::uint32_t>(sum);
   }
-  for (const int i : Lanes(lanes)) {
-    warp.at(op.out)[i] = std::bit_cast<std::uint32_t>(a[i]);
-  }
+  each_lane(lanes, [&, out = warp.at(op.out)](int i) { out[i] = made[i]; });
 }
 #endif
 
@@ -154,9 +144,8 @@ FloatForm two(Exact, F) {
   return {2, call<Exact>, lanewise<F, float, float, float>, lanewise<F, double, double, double>};
 }
 
-/// From ex2 on functions that the special function unit approximates. The results here are the
-/// exact ones rounded to nearest, which are within every documented error, so they differ from a
-/// GPU's in their last bits.
+/// From ex2 on functions that a GPU approximates. The results here are the exact ones rounded to
+/// nearest, which are within every documented error, and differ from a GPU's in their last bits.
 const FloatForm* find_float_form(std::string_view name) {
   using How = const Modifiers&;
   constexpr auto kProduct = [](auto a, auto b) { return canonical(a * b); };

@@ -135,12 +135,6 @@ CUresult Gpu::launch(const CUlaunchConfig& config, LoadedKernel& kernel, void** 
     std::memcpy(parameters.data() + program.parameter_offsets[i], arguments[i],
                 program.kernel->variables[i].size_bytes);
   }
-  run(kernel, shape, parameters);
-  return CUDA_SUCCESS;
-}
-
-void Gpu::run(const LoadedKernel& kernel, const LaunchShape& shape,
-              const std::vector<std::byte>& parameters) {
   MachineOptions options;
   options.seed = ++num_launches_;
   options.left_local = &left_local_;
@@ -151,7 +145,7 @@ void Gpu::run(const LoadedKernel& kernel, const LaunchShape& shape,
   try {
     const LaunchOutcome outcome = emulator::run(kernel.owner->module, kernel.program->kernel->name,
                                                 shape, parameters, memory_, options);
-    if (outcome.ok) return;
+    if (outcome.ok) return CUDA_SUCCESS;
     const LaunchFinding& first = outcome.findings.front();
     std::string text = first.description();
     if (const std::size_t more = outcome.findings.size() - 1; more > 0) {
@@ -161,6 +155,7 @@ void Gpu::run(const LoadedKernel& kernel, const LaunchShape& shape,
   } catch (const UsageError& error) {
     fail(facts_of(FindingKind::unsupported).error, error.what());
   }
+  return CUDA_SUCCESS;
 }
 
 }  // namespace assay::emulator

@@ -40,8 +40,7 @@ struct LoadedModule {
 
 inline constexpr int kSmThreads = 2048;
 
-/// The emulated GPU of this process. Work runs when it is enqueued. There are no
-/// times, nor what is only timed, such as graphs.
+/// The emulated GPU of this process. Work runs when it is enqueued. There are no times or graphs.
 class Gpu {
  public:
   static Gpu& get();
@@ -70,8 +69,6 @@ class Gpu {
 
  private:
   Gpu();
-  void run(const LoadedKernel& kernel, const LaunchShape& shape,
-           const std::vector<std::byte>& parameters);
 
   DeviceInfo info_;
   Memory memory_;

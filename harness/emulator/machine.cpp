@@ -17,12 +17,10 @@ constexpr int kRoundsAlone = 256;
 // Rounds of a cluster of a cooperative launch, which waits for all others.
 constexpr int kRoundsTogether = 16;
 
-// Registers and local memory of what must be resident at once. The largest shipped kernel takes a
-// twentieth.
+// Of what must be resident at once. The largest shipped kernel takes a twentieth.
 constexpr std::uint64_t kMaxClusterBytes = std::uint64_t{4} << 30;
 
-// A launch ends at the same finding of an instruction so often: a loop that waits for what it reads
-// where no memory is has no end of its own.
+// A loop that waits for what it reads where no memory is would not end at its first finding.
 constexpr int kMostTimes = 10000;
 
 /// What the threads of this process take from.
@@ -173,34 +171,27 @@ Module load(std::string_view ptx) {
 }
 
 void check_launch(const Program& program, const LaunchShape& shape) {
-  const PtxFunction& kernel = *program.kernel;
+  const auto refuse_launch = [&]<class... A>(fmt::format_string<A...> text, A&&... values) {
+    refuse("launch of {}: {}", program.kernel->name, fmt::format(text, std::forward<A>(values)...));
+  };
   for (std::size_t i = 0; i < 3; ++i) {
     if (shape.grid[i] == 0 || shape.block[i] == 0 || shape.cluster[i] == 0) {
-      refuse("launch of {}: a dimension of the grid, the block or the cluster is 0", kernel.name);
+      refuse_launch("a dimension of the grid, the block or the cluster is 0");
     }
     if (shape.grid[i] % shape.cluster[i] != 0) {
-      refuse("launch of {}: {} blocks are no whole clusters of {}", kernel.name, shape.grid[i],
-             shape.cluster[i]);
+      refuse_launch("{} blocks are no whole clusters of {}", shape.grid[i], shape.cluster[i]);
     }
   }
+  const auto check = [&](std::uint64_t value, std::uint64_t most, std::string_view what) {
+    if (value > most) refuse_launch("{} {}; at most {}", value, what, most);
+  };
   const std::uint64_t threads = volume(shape.block), cluster = volume(shape.cluster);
-  if (threads > kernel.max_threads) {
-    refuse("launch of {}: {} threads of a block; at most {}", kernel.name, threads,
-           kernel.max_threads);
-  }
-  if (cluster > 16)
-    refuse("launch of {}: {} blocks of a cluster; at most 16", kernel.name, cluster);
-  if (program.shared_bytes + shape.dynamic_shared_bytes > (std::size_t{227} << 10)) {
-    refuse("launch of {}: {} bytes of shared memory; at most 232448", kernel.name,
-           program.shared_bytes + shape.dynamic_shared_bytes);
-  }
-  const std::uint64_t slot_bytes = std::uint64_t{128} * program.num_slots;
-  const std::uint64_t bytes =
-      (slot_bytes + 32 * program.local_bytes) * ((threads + 31) / 32) * cluster;
-  if (bytes > kMaxClusterBytes) {
-    refuse("launch of {}: registers and local memory of a cluster take {} bytes; at most {}",
-           kernel.name, bytes, kMaxClusterBytes);
-  }
+  check(threads, program.kernel->max_threads, "threads of a block");
+  check(cluster, 16, "blocks of a cluster");
+  check(program.shared_bytes + shape.dynamic_shared_bytes, 227 << 10, "bytes of shared memory");
+  const std::uint64_t thread_bytes = std::uint64_t{4} * program.num_slots + program.local_bytes;
+  check(thread_bytes * ((threads + 31) / 32 * 32) * cluster, kMaxClusterBytes,
+        "bytes of registers and local memory of a cluster");
 }
 
 LaunchOutcome run(const Module& module, std::string_view kernel, const LaunchShape& shape,

@@ -14,9 +14,8 @@
 #include "emulator/memory.h"
 #include "emulator/program.h"
 
-// Runs kernels of a PTX module on CPU cores: what is computed, not how long it takes. Global
-// addresses are addresses of this process. All that the model leaves open (when copies complete,
-// which warp goes on) is drawn from a seed.
+// Runs kernels of a PTX module on CPU cores. Global addresses are addresses of this process. What
+// the model leaves open (when copies complete, which warp goes on) is drawn from a seed.
 
 namespace assay::emulator {
 
@@ -104,8 +103,8 @@ struct LaunchOutcome {
 void check_launch(const Program& program, const LaunchShape& shape);
 
 /// Runs a kernel to its end, or to a finding after which it cannot go on. `parameters` is laid out
-/// as Program::parameter_offsets says. Throws UsageError if there is no such kernel or the shape is
-/// impossible.
+/// as Program::parameter_offsets says. Throws UsageError as check_launch() and where none is named
+/// so.
 LaunchOutcome run(const Module& module, std::string_view kernel, const LaunchShape& shape,
                   std::span<const std::byte> parameters, const Memory& memory,
                   const MachineOptions& options = {});

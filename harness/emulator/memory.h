@@ -41,15 +41,13 @@ class Memory {
   static constexpr std::size_t kPageBytes = 4096;
   static constexpr std::size_t kMostNotedWords = 8 << 20;  // 32 MiB, with 256 MiB of notes
 
-  /// Of so many bytes, beside what add() names. Throws Error when the host has no room for the
-  /// addresses.
+  /// Of so many bytes, beside what add() names. Throws Error when the host lacks the addresses.
   explicit Memory(std::size_t capacity_bytes = 0);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  /// The range that all of the bytes lie in, if they may be accessed so; else null. It stays where
-  /// it is while nothing else is called.
+  /// The range that all of the bytes lie in, if they may be accessed so; else null.
   const MemoryRange* find(std::uint64_t address, std::size_t bytes, MemoryAccess access) const;
 
   /// Memory of this process that is the device's until remove(), such as a module's variables.
@@ -102,8 +100,7 @@ class Memory {
   std::uint64_t next_ = 0;                        // where the search for free addresses begins
 };
 
-/// Local memory that blocks have left. No GPU clears local memory either: a launch finds what the
-/// launch before has left.
+/// Local memory that blocks have left: no GPU clears it for the next launch either.
 class LeftLocal {
  public:
   /// What the threads of the block of this number have left, or NaNs.

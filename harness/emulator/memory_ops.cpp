@@ -3,8 +3,7 @@
 
 #include "emulator/ops.h"
 
-// ld, st, atom and red. Other threads of this process may update the same place, so that each
-// atomic is one of the host.
+// ld, st, atom and red. Threads of this process share the memory: each atomic is one of the host.
 
 namespace assay::emulator {
 namespace {
@@ -89,8 +88,7 @@ void order_strong(Warp& warp, std::uint64_t address, bool releases, bool acquire
   complete_phase(to);
 }
 
-/// op.list: a slot for each element; op.target: the bits above a
-/// signed element.
+/// op.list: a slot for each element; op.target: the bits above a signed element.
 template <std::size_t kBytes>
 void load_lane(Warp& warp, const Op& op, int lane) {
   const auto bytes = static_cast<std::uint32_t>(op.list.size() * kBytes);
@@ -140,7 +138,7 @@ void decode_load_store(Form& form) {
   const bool is_load = form.parts[0] != "st";
   Op& op = form.op;
   const PtxType type = form.type();
-  const std::span<const PtxOperand> values = Form::elements(form.operand(is_load ? 0 : 1));
+  const auto values = Form::elements(form.operand(is_load ? 0 : 1));
   const std::size_t count = form.has("v2") ? 2 : form.has("v4") ? 4 : form.has("v8") ? 8 : 1;
   if (values.size() != count) throw UnknownForm();
   op.at = form.address(form.operand(is_load ? 1 : 0));

@@ -5,8 +5,7 @@
 #include "emulator/ops.h"
 
 // mov, cvta, mapa and what else only carries bits; and what lanes of a warp do with each other's
-// values: shfl, vote, match, redux, elect. Control::meet brings the lanes together; op.d is the
-// slot of the member mask.
+// values: shfl, vote, match, redux, elect, where op.d is the slot of the member mask.
 
 namespace assay::emulator {
 namespace {
@@ -144,8 +143,6 @@ void fence_all(Warp& warp, const Op&, std::uint32_t) {
   order_lanes(warp);
 }
 
-enum class Shuffle : std::uint32_t { up, down, butterfly, index };
-
 void shuffle(Warp& warp, const Op& op, std::uint32_t lanes) {
   std::array<std::uint32_t, 32> from;
   std::copy(warp.in(op.a), warp.in(op.a) + 32, from.begin());
@@ -216,12 +213,9 @@ std::array<int, 32> shuffle_sources(const Warp& warp, const Op& op, std::uint32_
     const int clamp = static_cast<int>(clamps[lane] & 31);
     const int mask = static_cast<int>(clamps[lane] >> 8 & 31);
     const int last = (lane & mask) | (clamp & ~mask), first = lane & mask;
-    const auto how = static_cast<Shuffle>(op.mode);
-    const int source = how == Shuffle::up          ? lane - amount
-                       : how == Shuffle::down      ? lane + amount
-                       : how == Shuffle::butterfly ? lane ^ amount
-                                                   : first | (amount & ~mask);
-    const bool holds = how == Shuffle::up ? source >= last : source <= last;
+    const int by_mode[] = {lane - amount, lane + amount, lane ^ amount, first | (amount & ~mask)};
+    const int source = by_mode[op.mode];
+    const bool holds = op.mode == 0 ? source >= last : source <= last;
     if (holds) valid |= 1u << lane;
     sources[lane] = holds ? source : lane;
   }

@@ -12,8 +12,7 @@
 #include "emulator/warp.h"
 
 // What instructions have in common: loops over lanes, where addresses lead, and work that goes on
-// beside the warps. When a piece of such work is carried out is drawn: at once, at any moment, or
-// only when somebody waits for it.
+// beside the warps, and ends at once, at any moment, or only when somebody waits for it.
 
 namespace assay::emulator {
 
@@ -92,8 +91,8 @@ AtomicOperation operation_of(const Form& form);
 std::uint64_t updated(AtomicOperation operation, PtxType type, std::uint64_t old, std::uint64_t b,
                       std::uint64_t c = 0);
 
-/// destination = destination op source, for each element of a type, atomically. False when there is
-/// no such pair.
+/// destination = destination op source, for each element, atomically. False: no type has such an
+/// op.
 bool reduce_elements(AtomicOperation operation, PtxType type, std::byte* destination,
                      const std::byte* source, std::size_t bytes);
 

@@ -114,7 +114,4 @@ using ModuleVariables = std::map<std::string, ModuleVariable, std::less<>>;
 Program decode_kernel(const PtxModule& module, const PtxFunction& kernel,
                       const ModuleVariables& variables);
 
-/// Sets `join` of every branch.
-void find_joins(std::vector<Op>& ops);
-
 }  // namespace assay::emulator

@@ -177,8 +177,7 @@ void PtxCursor::read_variables(std::vector<PtxVariable>& into, PtxSpace space, b
         continue;
       }
       const std::int64_t size = integer();
-      if (size < 0 || static_cast<std::uint64_t>(size) > kMaxVariableBytes) fail("a bad size");
-      if (count > kMaxVariableBytes / std::max<std::size_t>(1, size)) {
+      if (size < 0 || count > kMaxVariableBytes / std::max<std::size_t>(1, size)) {
         fail("a bad size");
       }
       count *= size;

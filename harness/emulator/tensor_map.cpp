@@ -13,36 +13,14 @@ constexpr std::uint64_t kMark = 0x70616D2D79617361;
 static_assert(sizeof(TensorMapView) <= sizeof(CUtensorMap));
 static_assert(std::is_trivially_copyable_v<TensorMapView>);
 
-struct ElementType {
-  int type;
-  int bytes;
-  PtxType reduction;  // what reduce_elements takes it for
-};
-/// Without the packed types of 4 and 6 bits, which Hopper has not.
-constexpr ElementType kElementTypes[] = {
-    {CU_TENSOR_MAP_DATA_TYPE_UINT8, 1, PtxType::none},
-    {CU_TENSOR_MAP_DATA_TYPE_UINT16, 2, PtxType::none},
-    {CU_TENSOR_MAP_DATA_TYPE_UINT32, 4, PtxType::u32},
-    {CU_TENSOR_MAP_DATA_TYPE_INT32, 4, PtxType::s32},
-    {CU_TENSOR_MAP_DATA_TYPE_UINT64, 8, PtxType::u64},
-    {CU_TENSOR_MAP_DATA_TYPE_INT64, 8, PtxType::s64},
-    {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, PtxType::f16},
-    {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, PtxType::f32},
-    {CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 8, PtxType::f64},
-    {CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, PtxType::bf16},
-    {CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ, 4, PtxType::f32},
-    {CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, 4, PtxType::f32},
-    {CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ, 4, PtxType::f32},
-};
+/// By CUtensorMapDataType, without the packed types of 4 and 6 bits, which Hopper has not.
+constexpr PtxType kElementTypes[] = {PtxType::u8,  PtxType::u16,  PtxType::u32, PtxType::s32,
+                                     PtxType::u64, PtxType::s64,  PtxType::f16, PtxType::f32,
+                                     PtxType::f64, PtxType::bf16, PtxType::f32, PtxType::f32,
+                                     PtxType::f32};
+static_assert(std::size(kElementTypes) == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ + 1);
 
-/// Of another type: 0 bytes.
-ElementType element_type(int type) {
-  const auto* const found = std::ranges::find(kElementTypes, type, &ElementType::type);
-  return found == std::end(kElementTypes) ? ElementType{type, 0, PtxType::none} : *found;
-}
-
-/// The shared memory of an SM. The driver of an H200 takes boxes of 233,472 bytes, and none of
-/// 260,096.
+/// Of an SM. The driver of an H200 takes boxes of 233,472 bytes, and none of 260,096.
 constexpr std::uint64_t kLargestBoxBytes = 228 * 1024;
 
 }  // namespace
@@ -53,13 +31,11 @@ extern "C" CUresult cuTensorMapEncodeTiled(
     const cuuint64_t* extents, const cuuint64_t* strides, const cuuint32_t* box,
     const cuuint32_t* element_strides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
     CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
-  if (map == nullptr || address == nullptr || extents == nullptr || box == nullptr ||
-      element_strides == nullptr || promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  const int element_bytes = element_type(type).bytes;
+  const int element_bytes = bytes_of(element_type(type));
   const std::uint32_t swizzle_bytes = swizzle == CU_TENSOR_MAP_SWIZZLE_NONE ? 0 : 16u << swizzle;
-  if (rank < 1 || rank > 5 || (rank > 1 && strides == nullptr) || element_bytes == 0 ||
+  if (map == nullptr || address == nullptr || extents == nullptr || box == nullptr ||
+      element_strides == nullptr || promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B || rank < 1 ||
+      rank > 5 || (rank > 1 && strides == nullptr) || element_bytes == 0 ||
       swizzle > CU_TENSOR_MAP_SWIZZLE_128B ||
       fill > CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA ||
       reinterpret_cast<std::uintptr_t>(map) % 64 != 0) {
@@ -183,7 +159,10 @@ std::string_view copy_mistake(const TensorMapView& map, std::span<const std::int
   return "";
 }
 
-PtxType reduction_type(int type) { return element_type(type).reduction; }
+PtxType element_type(int type) {
+  const bool is_known = type >= 0 && type < static_cast<int>(std::size(kElementTypes));
+  return is_known ? kElementTypes[type] : PtxType::none;
+}
 
 std::uint32_t swizzled_address(std::uint32_t address, int swizzle_bytes) {
   if (swizzle_bytes == 0) return address;

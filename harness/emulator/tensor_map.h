@@ -16,8 +16,7 @@
 
 namespace assay::emulator {
 
-/// What the 128 bytes hold that cuTensorMapEncodeTiled writes. The dimension 0 is the contiguous
-/// one.
+/// What the 128 bytes hold that cuTensorMapEncodeTiled writes. Dimension 0 is the contiguous one.
 struct TensorMapView {
   std::uint64_t mark = 0;
   std::uint64_t address = 0;
@@ -31,8 +30,7 @@ struct TensorMapView {
   bool fill_nan = false;
 
   int element_bytes() const { return static_cast<int>(strides[0]); }
-  /// What a load writes outside the tensor: zeros, or 0x7FF7 over and over, as an H200 does
-  /// whatever the type.
+  /// What a load writes outside the tensor: zeros, or 0x7FF7 over and over, whatever the type.
   std::byte fill_at(std::uint32_t shared) const {
     return !fill_nan ? std::byte{0} : shared % 2 == 0 ? std::byte{0xF7} : std::byte{0x7F};
   }
@@ -62,8 +60,8 @@ std::vector<BoxPiece> box_pieces(const TensorMapView& map,
 std::string_view copy_mistake(const TensorMapView& map, std::span<const std::int32_t> coordinates,
                               std::uint32_t shared, bool is_load);
 
-/// What reduce_elements takes the elements of a map for; none for what has no reduction.
-PtxType reduction_type(int type);
+/// Of a CUtensorMapDataType; tf32 counts as f32. None for what Hopper has not.
+PtxType element_type(int type);
 
 /// What swizzles permute, and addresses and rows of boxes are multiples of.
 inline constexpr std::uint32_t kChunkBytes = 16;

@@ -51,8 +51,8 @@ std::string copied(const std::string& line) {
     }
     if (mode == 1 && piece.inside) std::memcpy(in_tensor, in_box, piece.bytes);
     if (mode >= 2 && piece.inside &&
-        !reduce_elements(static_cast<AtomicOperation>(mode - 2), reduction_type(view.type),
-                         in_tensor, in_box, piece.bytes)) {
+        !reduce_elements(static_cast<AtomicOperation>(mode - 2), element_type(view.type), in_tensor,
+                         in_box, piece.bytes)) {
       return "715";
     }
   }
