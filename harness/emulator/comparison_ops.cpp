@@ -2,8 +2,7 @@
 
 #include "emulator/ops.h"
 
-// setp, set, selp, slct, testp; and cvt: the common pairs in loops of their own, the rest through
-// float_formats.h.
+// setp, set, selp, slct, testp; and cvt, through float_formats.h.
 
 namespace assay::emulator {
 namespace {
@@ -40,13 +39,16 @@ std::uint32_t combined(const Warp& warp, const Op& op, std::uint32_t holds) {
   return how == 0 ? holds & with : how == 1 ? holds | with : holds ^ with;
 }
 
-/// setp, and set, which puts op.bytes. `kFormat` is that of 16-bit floats.
+/// setp, and set, which puts op.bytes. `kFormat` is that of 16-bit floats, and of f32 with .ftz.
 template <class T, PtxType kFormat = PtxType::none>
 void compare(Warp& warp, const Op& op, std::uint32_t lanes) {
   const auto* const a = lanes_in<T>(warp, op.a);
   const auto* const b = lanes_in<T>(warp, op.b);
   const auto value = [](Stored<T> bits) {
-    if constexpr (kFormat != PtxType::none) {
+    if constexpr (kFormat == PtxType::f32) {  // .ftz
+      const auto x = std::bit_cast<float>(bits);
+      return std::abs(x) < 0x1p-126f ? 0.0f : x;
+    } else if constexpr (kFormat != PtxType::none) {
       return decode(kFormat, bits);
     } else {
       return from_stored<T>(bits);
@@ -68,7 +70,8 @@ void compare(Warp& warp, const Op& op, std::uint32_t lanes) {
   if (op.target >= 0) warp.set_predicate(op.target, lanes, opposite);
 }
 
-Handler comparison(PtxType type) {
+Handler comparison(PtxType type, bool flushes) {
+  if (type == PtxType::f32 && flushes) return compare<std::uint32_t, PtxType::f32>;
   if (type == PtxType::f32) return compare<float>;
   if (type == PtxType::f64) return compare<double>;
   if (type == PtxType::f16) return compare<std::uint16_t, PtxType::f16>;
@@ -117,11 +120,10 @@ void decode_comparison(Form& form) {
   op.mode = comparison_of(form.parts[1], is_float(type));
   if (form.has("or")) op.mode |= 1 << 4;
   if (form.has("xor")) op.mode |= 2 << 4;
-  if (form.has("ftz") && type == PtxType::f32) throw UnknownForm();
   if (is_value) op.bytes = form.type() == PtxType::f32 ? 0x3f800000u : ~0u;
   const std::string_view letters = is_value ? "uttp" : "pttp";
   form.take(letters.substr(0, form.num_operands()), type);
-  op.run = comparison(type);
+  op.run = comparison(type, op.modifiers.flush_subnormals);
 }
 
 /// The value of an integer type, extended to 64 bits.
@@ -178,20 +180,6 @@ void convert_pair(Warp& warp, const Op& op, int i) {
                                  encode(to, decode(from, low), op.modifiers));
 }
 
-/// What most kernels convert, in loops; null: other types.
-Handler fast(PtxType to, PtxType from) {
-  using P = PtxType;
-  using Same = std::identity;
-  static const std::map<std::pair<PtxType, PtxType>, Handler> kHandlers{
-      {{P::s64, P::s32}, lanewise<Same, std::int64_t, std::int32_t>},
-      {{P::u64, P::u32}, lanewise<Same, std::uint64_t, std::uint32_t>},
-      {{P::u32, P::u64}, lanewise<Same, std::uint32_t, std::uint64_t>},
-      {{P::f32, P::s32}, lanewise<Same, float, std::int32_t>},
-      {{P::f64, P::f32}, lanewise<Same, double, float>}};
-  const auto found = kHandlers.find({to, from});
-  return found == kHandlers.end() ? nullptr : found->second;
-}
-
 void decode_conversion(Form& form) {
   form.allow({"rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi", "ftz", "sat", "satfinite",
               "relu"});
@@ -219,12 +207,8 @@ void decode_conversion(Form& form) {
   op.a = form.in(1, wide_in ? PtxType::b64 : PtxType::b32);
   op.out = form.out(0, wide_out ? PtxType::b64 : PtxType::b32);
   op.bytes = wide_in ? 8 : 4;
-  const bool is_plain = op.modifiers == Modifiers() && op.mode == 0 &&
-                        wide_in == (bits_of(op.from_type) == 64) &&
-                        wide_out == (bits_of(op.type) == 64);
-  if (is_plain) op.run = fast(op.type, op.from_type);
   if (wide_out) op.mode |= kWideOut;
-  if (op.run == nullptr) op.run = each<convert>;
+  op.run = each<convert>;
 }
 
 }  // namespace

@@ -203,6 +203,13 @@ TEST(Arithmetic, Conversions) {
 TEST(Arithmetic, ComparisonsAndSelections) {
   check_words("setp.lt.s32 %p1, %r1, %r2; selp.b32 %r0, %r1, %r2, %p1;",
               [](U a, U b, U) { return S(a) < S(b) ? a : b; });
+  const auto flushed = [](U bits) {
+    return std::abs(as_float(bits)) < 0x1p-126f ? 0.0f : as_float(bits);
+  };
+  check_words("setp.lt.ftz.f32 %p1, %f1, %f2; selp.u32 %r0, 1, 0, %p1;",
+              [&](U a, U b, U) { return U{flushed(a) < flushed(b)}; });
+  check_words("set.eq.ftz.u32.f32 %r0, %f1, %f2;",
+              [&](U a, U b, U) { return flushed(a) == flushed(b) ? ~0u : 0; });
   check_words("setp.geu.f32 %p1, %f1, %f2; selp.u32 %r0, 1, 0, %p1;",
               [](U a, U b, U) { return U{!(as_float(a) < as_float(b))}; });
   check_words(
