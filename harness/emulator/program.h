@@ -10,10 +10,10 @@
 
 #include "emulator/float_formats.h"
 #include "emulator/ptx_module.h"
+#include "emulator/tensor_product.h"
 
-// A kernel in the form in which it is carried out: its calls are written out in place, its operands
-// are slots. A slot has 32 lanes of 32 bits; a value of 64 bits takes two slots, a predicate the
-// first word of one.
+// A kernel as it is carried out: its calls are written out in place, its operands are slots. A slot
+// has 32 lanes of 32 bits; a value of 64 bits takes two slots, a predicate the first word of one.
 
 namespace assay::emulator {
 
@@ -61,6 +61,8 @@ struct Op {
   Window window = Window::generic;
   Modifiers modifiers = {};
   FloatFunction function = nullptr;
+  FragmentProduct product = {};
+  FragmentLayout layout = {};
   bool releases = false;
   bool is_wide = false;               // registers of 64 bits
   bool meets_anywhere = false;        // with lanes at another such instruction: bar.warp.sync

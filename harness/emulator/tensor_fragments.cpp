@@ -5,9 +5,6 @@
 
 #include "emulator/tensor_map.h"
 
-// A lane's place in a fragment: its group of four is a row, its number in the group a place in the
-// row. Registers hold 4 bytes of neighbouring elements.
-
 namespace assay::emulator {
 namespace {
 
@@ -58,20 +55,17 @@ Matrix8 store_matrix(const WarpWords& words, bool transposed) {
   return transposed ? flipped(rows) : rows;
 }
 
-std::vector<std::uint32_t> a_elements(int element_bytes, int warps,
-                                      std::span<const WarpWords* const> registers) {
-  // Registers alternate between rows 0 to 7 and 8 to 15, and go on along k in pairs.
-  const int per_word = 4 / element_bytes, per_warp = static_cast<int>(registers.size()) / warps;
-  const int k = per_warp / 2 * 4 * per_word;
-  const std::uint32_t mask = ~0u >> (32 - element_bytes * 8);
-  std::vector<std::uint32_t> elements(static_cast<std::size_t>(16) * warps * k);
-  for (int r = 0; r < static_cast<int>(registers.size()); ++r) {
+std::vector<std::uint32_t> fragment_elements(const FragmentLayout& layout,
+                                             std::span<const WarpWords* const> registers) {
+  const int bits = layout.element_bytes * 8, num_registers = static_cast<int>(registers.size());
+  const int k = layout.tile_registers * 128 / layout.element_bytes / layout.tile_rows;
+  std::vector<std::uint32_t> elements(registers.size() * 32 * (32 / bits));
+  for (int r = 0; r < num_registers; ++r) {
     for (int lane = 0; lane < 32; ++lane) {
-      const int row = r / per_warp * 16 + lane / 4 + r % 2 * 8;
-      const int column = (r % per_warp / 2 * 4 + lane % 4) * per_word;
-      for (int i = 0; i < per_word; ++i) {
-        const std::uint32_t word = (*registers[r])[lane];
-        elements[row * k + column + i] = word >> (i * element_bytes * 8) & mask;
+      const FragmentPlace at = layout.place(r, lane);
+      const std::uint32_t word = (*registers[r])[lane];
+      for (int i = 0; i < 32 / bits; ++i) {
+        elements[at.outer * k + at.inner + i] = word >> (i * bits) & ~0u >> (32 - bits);
       }
     }
   }
@@ -83,17 +77,14 @@ void multiply_fragments(const FragmentProduct& product, const std::uint32_t* a,
   const ProductTypes& types = product.types;
   const int columns = product.columns, k = product.k;
   const bool half = types.sum == PtxType::f16;
-  const int registers = columns / (half ? 4 : 2);
-  const int rows = static_cast<int>(d.size()) / registers * 16;
+  const FragmentLayout layout = product.d();
+  const int rows = static_cast<int>(d.size()) / layout.tile_registers * 16;
   std::vector<std::uint32_t> sums(static_cast<std::size_t>(rows) * columns);
   const auto exchange = [&](auto&& move) {
     for (int r = 0; r < static_cast<int>(d.size()); ++r) {
-      // Of every 8 columns a lane has two of one row and two of the row 8 below.
-      const int at = r % registers, pair = half ? at : at / 2;
       for (int lane = 0; lane < 32; ++lane) {
-        const int row = r / registers * 16 + pair % 2 * 8 + lane / 4;
-        const int column = pair / 2 * 8 + lane % 4 * 2 + (half ? 0 : at % 2);
-        move((*d[r])[lane], &sums[row * columns + column]);
+        const FragmentPlace at = layout.place(r, lane);
+        move((*d[r])[lane], &sums[at.outer * columns + at.inner]);
       }
     }
   };
@@ -114,19 +105,16 @@ void multiply_fragments(const FragmentProduct& product, const std::uint32_t* a,
   });
 }
 
-void warp_multiply(const ProductTypes& types, int k, std::span<const WarpWords> a,
+void warp_multiply(FragmentProduct product, std::span<const WarpWords> a,
                    std::span<const WarpWords> b, std::span<WarpWords> d) {
-  const int bytes = bytes_of(types.a);
-  std::vector<const WarpWords*> a_registers, b_registers;
-  std::vector<WarpWords*> d_registers;
-  for (const WarpWords& words : a) a_registers.push_back(&words);
-  // As rows of A, of which there are twice as many.
-  for (const WarpWords& words : b) b_registers.insert(b_registers.end(), 2, &words);
-  for (WarpWords& words : d) d_registers.push_back(&words);
-  FragmentProduct product{types, k};
-  product.types.as_halves = bytes == 1 && types.sum != PtxType::s32;
-  multiply_fragments(product, a_elements(bytes, 1, a_registers).data(),
-                     a_elements(bytes, 1, b_registers).data(), d_registers);
+  const auto pointers = []<class T>(std::span<T> words) {
+    std::vector<T*> result;
+    for (T& each : words) result.push_back(&each);
+    return result;
+  };
+  product.types.as_halves = bytes_of(product.types.a) == 1 && product.types.sum != PtxType::s32;
+  multiply_fragments(product, fragment_elements(product.a(), pointers(a)).data(),
+                     fragment_elements(product.b(), pointers(b)).data(), pointers(d));
 }
 
 MatrixDescriptor take_apart_descriptor(std::uint64_t descriptor) {

@@ -56,64 +56,134 @@ void transpose(Warp& warp, const Op& op, std::uint32_t lanes) {
   }
 }
 
-FragmentProduct product_of(const Op& op) {
-  return {
-      {op.from_type, static_cast<PtxType>(op.mode & 255), op.type, op.modifiers.saturate_finite},
-      static_cast<int>(op.mode >> 8),
-      static_cast<int>(op.bytes)};
+struct ProductShape {
+  int m = 0, n = 0, k = 0;
+};
+ProductShape shape_of(const Form& form) {
+  for (const std::string_view part : form.parts) {
+    ProductShape shape;
+    const std::string text(part);
+    if (std::sscanf(text.c_str(), "m%dn%dk%d", &shape.m, &shape.n, &shape.k) == 3) return shape;
+  }
+  throw UnknownForm();
 }
 
-/// Of mma and wgmma: sets op.type, from_type, mode and bytes to what product_of() needs.
-void decode_product(Form& form) {
-  Op& op = form.op;
-  int k = 0;
-  for (const std::string_view part : form.parts) {
-    if (!part.starts_with("m16n") && !part.starts_with("m64n")) continue;
-    if (std::sscanf(std::string(part).c_str() + 4, "%uk%d", &op.bytes, &k) != 2) {
-      throw UnknownForm();
-    }
-  }
-  op.type = form.types[0];
-  op.from_type = form.types[1];
-  op.mode = static_cast<std::uint32_t>(form.types[2]) | k << 8;
-  const FragmentProduct product = product_of(op);
-  if (!is_known(product.types) || product.k <= 0 || product.columns < 8 || product.columns > 256 ||
-      product.columns % 8 != 0) {
+/// Of mma, wmma and wgmma: sets op.product.
+void set_product(Form& form, const ProductTypes& types, int columns, int k) {
+  form.op.product = {types, k, columns};
+  form.op.product.types.saturate = form.op.modifiers.saturate_finite;
+  if (!is_known(types) || k <= 0 || columns < 8 || columns > 256 || columns % 8 != 0) {
     throw UnknownForm();
   }
 }
 
-// mma: op.list is d, op.more is a, b, c one after the other.
+// mma and wmma.mma: op.list is d, op.more is a, b (perhaps more of both) and c.
 void multiply_matrices(Warp& warp, const Op& op, std::uint32_t lanes) {
   if (!check_whole(warp, lanes)) return;
   std::vector<WarpWords> in;
   for (const std::int32_t slot : op.more) in.push_back(words(warp, slot));
-  const std::size_t num_d = op.list.size(), num_a = (in.size() - num_d) / 3 * 2;
+  const FragmentProduct& product = op.product;
+  const std::size_t num_d = op.list.size(), num_b = product.b().registers * product.columns / 8;
+  const std::size_t num_a = num_d / product.d().registers * product.a().registers;
   const std::span<WarpWords> all(in), d = all.last(num_d);
-  const FragmentProduct product = product_of(op);
-  warp_multiply(product.types, product.k, all.first(num_a), all.subspan(num_a, num_a / 2), d);
+  for (std::size_t at = 0; at + num_d < in.size(); at += num_a + num_b) {
+    warp_multiply(product, all.subspan(at, num_a), all.subspan(at + num_a, num_b), d);
+  }
   for (std::size_t i = 0; i < num_d; ++i) words_out(warp, op.list[i]) = d[i];
+}
+
+// The matrices of wmma are fragments of mma, of M x N; where M is 8, of the transposed matrices.
+
+/// Of A, B or the sums ('c') of mma or wmma.
+FragmentLayout layout_of(const ProductShape& shape, char which, PtxType type) {
+  const auto [m, n, k] = shape;
+  const bool is_sum = which == 'c', is_first = (which == 'a') == (m != 8);
+  const PtxType f16 = PtxType::f16;
+  if ((m * n != 256 && (m != 16 || n != 8)) || m % 8 != 0 || n % 8 != 0 ||
+      !is_known(is_sum ? ProductTypes{f16, f16, type} : ProductTypes{type, type})) {
+    throw UnknownForm();
+  }
+  const FragmentProduct product{{type, type, type}, k, std::min(m, n)};
+  FragmentLayout layout = is_sum ? product.d() : is_first ? product.a() : product.b();
+  layout.registers *= is_sum || is_first ? std::max(m, n) / 16 : std::min(m, n) / 8;
+  return layout.registers > 0 ? layout : throw UnknownForm();
 }
 
 void decode_mma(Form& form) {
   Op& op = form.op;
   op.control = Control::meet;
-  form.allow(
-      {"sync", "aligned", "row", "col", "satfinite", "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"});
-  if (form.types.size() != 4 || form.types[0] != form.types[3]) throw UnknownForm();
-  decode_product(form);
-  const FragmentProduct product = product_of(op);
-  const std::size_t num_a = product.k * bytes_of(product.types.a) / 8;
-  const std::size_t num_d = product.types.sum == PtxType::f16 ? 2 : 4;
-  const std::size_t expected[] = {num_d, num_a, num_a / 2, num_d};
-  for (std::size_t i = 0; i < 4; ++i) {
+  const ProductShape shape = shape_of(form);
+  const std::vector<PtxType>& types = form.types;
+  const bool has_factors = types.size() == 4;  // else the types are those of d and c
+  if ((!has_factors && types.size() != 2) || types.front() != types.back() ||
+      form.num_operands() != 4) {
+    throw UnknownForm();
+  }
+  const PtxType a = has_factors ? types[1] : PtxType::f16, b = has_factors ? types[2] : a;
+  set_product(form, {a, b, types[0]}, std::min(shape.m, shape.n), shape.k);
+  const auto take = [&](std::size_t i, char which, PtxType type) {
+    const int count = layout_of(shape, which, type).registers;
     const std::vector<std::int32_t> slots =
         i == 0 ? form.out_each(i, PtxType::b32) : form.in_each(i, PtxType::f32);
-    if (slots.size() != expected[i] || slots.empty()) throw UnknownForm();
+    // Of f16, wmma has more registers, which repeat the first.
+    if (slots.empty() || slots.size() % count != 0) throw UnknownForm();
     std::vector<std::int32_t>& to = i == 0 ? op.list : op.more;
-    to.insert(to.end(), slots.begin(), slots.end());
+    to.insert(to.end(), slots.begin(), slots.begin() + count);
+  };
+  take(0, 'c', types[0]);
+  if (shape.m == 8) take(2, 'b', b);
+  take(1, 'a', a);
+  if (shape.m != 8) take(2, 'b', b);
+  take(3, 'c', types[0]);
+  if (a == PtxType::tf32 && shape.n == 16) {  // an H200 multiplies the halves one after the other
+    op.product.k = 4;
+    constexpr int kOfHalves[] = {0, 1, 4, 6, 2, 3, 5, 7};
+    const std::vector<std::int32_t> whole = op.more;
+    for (std::size_t i = 0; i < std::size(kOfHalves); ++i) op.more[i] = whole[kOfHalves[i]];
   }
   op.run = multiply_matrices;
+}
+
+/// wmma.load and wmma.store: op.list are the registers, op.a how many elements lie between rows;
+/// op.is_wide: neighbours in a register are neighbours in memory.
+template <Access kAccess>
+void move_matrix(Warp& warp, const Op& op, std::uint32_t lanes) {
+  if (!check_whole(warp, lanes)) return;
+  constexpr bool kLoads = kAccess == Access::read;
+  if (!kLoads) warp.progress();
+  const int element_bytes = op.layout.element_bytes, bytes = op.is_wide ? 4 : element_bytes;
+  for (int i = 0; i < static_cast<int>(op.list.size()); ++i) {
+    for (int lane = 0; lane < 32; ++lane) {
+      const auto [outer, inner] = op.layout.place(i % op.layout.registers, lane);
+      const std::uint64_t pitch = warp.in(op.a)[lane];
+      const std::uint64_t first = op.is_wide ? outer * pitch + inner : inner * pitch + outer;
+      std::uint64_t address = address_of(warp, op.at, lane) + first * element_bytes;
+      auto* word = reinterpret_cast<std::byte*>(&words_out(warp, op.list[i])[lane]);
+      for (int done = 0; done < 4; done += bytes, word += bytes) {
+        std::byte* const place = resolve(warp, op.at.window, lane, address, bytes, kAccess, bytes);
+        address += pitch * element_bytes;
+        if (place == nullptr) continue;
+        if (op.at.window <= Window::global) {
+          note_global(warp, lane, place, bytes, kLoads ? nullptr : word);
+        }
+        std::memcpy(kLoads ? word : place, kLoads ? place : word, bytes);
+      }
+    }
+  }
+}
+
+void decode_wmma_move(Form& form) {
+  Op& op = form.op;
+  op.control = Control::meet;
+  const bool is_load = form.has("load");
+  const char which = form.has("a") ? 'a' : form.has("b") ? 'b' : 'c';
+  const ProductShape shape = shape_of(form);
+  op.layout = layout_of(shape, which, form.type());
+  op.is_wide = form.has("row") == (which == 'c' ? shape.m != 8 : which == 'a');
+  op.list = is_load ? form.out_each(0, PtxType::b32) : form.in_each(1, PtxType::f32);
+  op.at = form.address(form.operand(is_load ? 1 : 0));
+  op.a = form.in(2, PtxType::u32);
+  op.run = is_load ? move_matrix<Access::read> : move_matrix<Access::write>;
 }
 
 void decode_matrices(Form& form) {
@@ -130,8 +200,8 @@ void decode_matrices(Form& form) {
 }
 
 // wgmma.mma_async: op.list is d; op.more: a's registers, or none; op.a: a's descriptor; op.b: b's;
-// op.c: the predicate scale-d, or none, and then bit 0 of op.mask is scale-d; bits 1 to 4 of
-// op.mask: a and b are negated, a and b are transposed.
+// op.c: the predicate scale-d, or none, and then bit 0 of op.mask is scale-d; bits 1 and 2 of
+// op.mask: a and b are transposed.
 
 Warpgroup& warpgroup_of(const Warp& warp) { return warp.block->warpgroups[warp.index / 4]; }
 
@@ -154,10 +224,8 @@ void carry_out(Warp& any, const WarpgroupWork& work) {
                     static_cast<std::uint32_t>(warpgroup_of(any).num_done), true,
                     std::make_shared<const Order>(work.order)};
   const AsBegun as(warps[0], &op, actor);
-  FragmentProduct product = product_of(op);
+  FragmentProduct product = op.product;
   product.accumulates = work.accumulates;
-  product.negates_a = (op.mask & 2) != 0;
-  product.negates_b = (op.mask & 4) != 0;
   const int bytes = bytes_of(product.types.a);
   std::vector<const WarpWords*> fragments;
   std::vector<WarpWords*> sums;
@@ -167,10 +235,10 @@ void carry_out(Warp& any, const WarpgroupWork& work) {
   }
   const std::vector<std::uint32_t> a =
       !fragments.empty()
-          ? a_elements(bytes, 4, fragments)
-          : read_shared(warps[0], {take_apart_descriptor(work.a), 64, bytes, (op.mask & 8) != 0});
+          ? fragment_elements(product.a(), fragments)
+          : read_shared(warps[0], {take_apart_descriptor(work.a), 64, bytes, (op.mask & 2) != 0});
   const std::vector<std::uint32_t> b = read_shared(
-      warps[0], {take_apart_descriptor(work.b), product.columns, bytes, (op.mask & 16) != 0});
+      warps[0], {take_apart_descriptor(work.b), product.columns, bytes, (op.mask & 4) != 0});
   multiply_fragments(product, a.data(), b.data(), sums);
 }
 
@@ -210,19 +278,14 @@ void multiply_async(Warp& warp, const Op& op, std::uint32_t lanes) {
   work.order.join(warp.order);
   ++warp.num_products;
   warp.progress();
-  const auto use_register = [&](std::int32_t slot, std::string_view what) -> RegisterUse& {
-    RegisterUse& use = warp.wgmma_registers[slot];
-    if (use.touched == warp.fences) {
-      warp.report(FindingKind::race,
-                  fmt::format("{} was written, and no wgmma.fence came between", what));
+  for (const bool writes : {true, false}) {
+    for (const std::int32_t slot : writes ? op.list : op.more) {
+      RegisterUse& use = warp.wgmma_registers[slot];
+      (writes ? use.written_by : use.read_by) = warp.num_products;
+      if (use.touched != warp.fences) continue;
+      warp.report(FindingKind::race, fmt::format("{} was written, and no wgmma.fence came between",
+                                                 writes ? "an accumulator" : "a register of A"));
     }
-    return use;
-  };
-  for (const std::int32_t slot : op.list) {
-    use_register(slot, "an accumulator").written_by = warp.num_products;
-  }
-  for (const std::int32_t slot : op.more) {
-    use_register(slot, "a register of A").read_by = warp.num_products;
   }
   if (below(warp.block->cluster->random, 2) == 0) carry_out_until(warp, warp.num_products);
 }
@@ -249,21 +312,15 @@ bool wait(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t lanes) {
   return true;
 }
 
-/// From one register to another.
-bool is_copy(const Op& op) {
-  return op.reads.size() == 1 && op.writes.size() == 1 && op.source != nullptr &&
-         op.source->opcode.starts_with("mov.");
-}
-
 void decode_wgmma(Form& form) {
   Op& op = form.op;
   op.control = Control::meet;
   if (form.types.size() != 3 || form.has("sp")) throw UnknownForm();
-  decode_product(form);
-  const FragmentProduct product = product_of(op);
-  if (product.k * bytes_of(product.types.a) != 32) throw UnknownForm();
+  const auto [m, n, k] = shape_of(form);
+  set_product(form, {form.types[1], form.types[2], form.types[0]}, n, k);
+  if (m != 64 || k * bytes_of(form.types[1]) != 32) throw UnknownForm();
   op.list = form.out_each(0, PtxType::b32);
-  if (op.list.size() != op.bytes / (op.type == PtxType::f16 ? 4 : 2)) throw UnknownForm();
+  if (op.list.size() != static_cast<std::size_t>(op.product.d().registers)) throw UnknownForm();
   if (form.operand(1).kind == PtxOperand::Kind::list) {
     op.more = form.in_each(1, PtxType::b32);
     if (op.more.size() != 4) throw UnknownForm();
@@ -284,14 +341,18 @@ void decode_wgmma(Form& form) {
     const std::size_t to = i == 6 && !op.more.empty() ? 3 : i - 4;
     numbers[to] = form.operand(i).value;
   }
-  if (numbers[0] != 1) op.mask |= 2;
-  if (numbers[1] != 1) op.mask |= 4;
-  if (numbers[2] != 0) op.mask |= 8;
-  if (numbers[3] != 0) op.mask |= 16;
+  op.product.negates_a = numbers[0] != 1;
+  op.product.negates_b = numbers[1] != 1;
+  if (numbers[2] != 0) op.mask |= 2;
+  if (numbers[3] != 0) op.mask |= 4;
   op.run = multiply_async;
 }
 
 }  // namespace
+
+bool is_copy(const Op& op) {
+  return op.reads.size() == 1 && op.writes.size() == 1 && op.source->opcode.starts_with("mov.");
+}
 
 void check_wgmma_registers(Warp& warp, const Op& op) {
   if (op.run == multiply_async) return;
@@ -344,7 +405,8 @@ void mark_wgmma_registers(std::vector<Op>& ops) {
 }
 
 std::vector<Rule> tensor_rules() {
-  return {{"mma *", "", decode_mma},
+  return {{"mma|wmma mma *", "", decode_mma},
+          {"wmma load|store *", "", decode_wmma_move},
           {"movmatrix sync aligned m8n8 trans", "uu&", transpose},
           {"ldmatrix|stmatrix *", "", decode_matrices},
           {"wgmma fence", "&", fence},

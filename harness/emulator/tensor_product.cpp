@@ -71,7 +71,7 @@ struct RowWork {
 };
 
 /// sums += a * b: the exact products and the sum are aligned to the largest exponent among them,
-/// cut off behind fraction_bits, and added. `exact` is what comes of it, and `sums` that cut off to
+/// cut off behind fraction_bits, and added. `exact` is what comes of it, `sums` the same cut off to
 /// f32.
 __attribute__((always_inline)) inline void add_products(const RowWork& work, float* sums,
                                                         double* exact) {

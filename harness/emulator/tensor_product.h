@@ -48,9 +48,8 @@ FactorMatrix take_apart(PtxType factor, Side side, int outer, int k, const std::
 void multiply(const ProductTypes& types, const FactorMatrix& a, const FactorMatrix& b,
               std::uint32_t* sums);
 
-// Matrices in the registers and the shared memory of a warp (ldmatrix, stmatrix, movmatrix,
-// mma.sync) and of a warpgroup (wgmma.mma_async, whose K is 32 bytes of elements). Registers are
-// given as they lie in a warp: 32 words, one for each lane.
+// Matrices in the registers and the shared memory of a warp (ldmatrix, stmatrix, movmatrix, mma,
+// wmma) and of a warpgroup (wgmma.mma_async, whose K is 32 bytes of elements).
 
 /// One 32-bit register of each lane of a warp.
 using WarpWords = std::array<std::uint32_t, 32>;
@@ -63,12 +62,35 @@ WarpWords load_matrix(const Matrix8& rows, bool transposed);
 /// stmatrix: the rows of a register.
 Matrix8 store_matrix(const WarpWords& words, bool transposed);
 
-/// Elements of A, 16 rows of each warp: [rows][k]. `registers` are warp 0's (two or four), warp
-/// 1's, ...
-std::vector<std::uint32_t> a_elements(int element_bytes, int warps,
-                                      std::span<const WarpWords* const> registers);
+/// Where the first element of a register is: its row of A or of the sums, or its column of B; and
+/// its place along k, or its column of the sums.
+struct FragmentPlace {
+  int outer, inner;
+};
 
-/// An instruction d = a * b (+ d), with 16 rows of d in each warp.
+/// How the registers of a warp hold a matrix: tile by tile, with 4 bytes of neighbours in each.
+struct FragmentLayout {
+  int tile_rows = 16;  // of A, or columns of B: 8; 0: sums, in tiles of 16 rows
+  int tile_registers = 4;
+  int element_bytes = 2;
+  int registers = tile_registers;  // of one tile or several
+
+  FragmentPlace place(int index, int lane) const {
+    const int tile = index / tile_registers, at = index % tile_registers;
+    if (tile_rows > 0) {
+      // Registers go through the eights of rows, and then on along k.
+      const int eights = tile_rows / 8;
+      return {tile * tile_rows + at % eights * 8 + lane / 4,
+              (at / eights * 4 + lane % 4) * 4 / element_bytes};
+    }
+    // Of every 8 columns a lane has two of one row and two of the row 8 below.
+    const int pair = at * 2 / element_bytes;
+    return {tile * 16 + pair % 2 * 8 + lane / 4,
+            pair / 2 * 8 + lane % 4 * 2 + (element_bytes == 2 ? 0 : at % 2)};
+  }
+};
+
+/// An instruction d = a * b (+ d), with 16 rows of d in each warp or tile.
 struct FragmentProduct {
   ProductTypes types;
   int k = 16;
@@ -76,16 +98,23 @@ struct FragmentProduct {
   bool accumulates = true;  // else d is written and not read
   bool negates_a = false;
   bool negates_b = false;
+
+  FragmentLayout a() const { return {16, k * bytes_of(types.a) / 8, bytes_of(types.a)}; }
+  FragmentLayout b() const { return {8, k * bytes_of(types.a) / 16, bytes_of(types.a)}; }
+  FragmentLayout d() const { return {0, columns * bytes_of(types.sum) / 8, bytes_of(types.sum)}; }
 };
+
+/// Elements of A or B, [rows][k]. `registers` are the first tile's, the second's, ...
+std::vector<std::uint32_t> fragment_elements(const FragmentLayout& layout,
+                                             std::span<const WarpWords* const> registers);
 
 /// wgmma, of elements [rows][k] and [columns][k]. `d` are warp 0's registers, warp 1's, ...:
 /// columns / 2 of each for f32 and s32, columns / 4 for f16.
 void multiply_fragments(const FragmentProduct& product, const std::uint32_t* a,
                         const std::uint32_t* b, std::span<WarpWords* const> d);
 
-/// mma.sync.aligned.m16n8kK.row.col: d += a * b, of fragments of one warp. `a` has k * bytes / 8
-/// registers, `b` half as many.
-void warp_multiply(const ProductTypes& types, int k, std::span<const WarpWords> a,
+/// mma.sync.aligned.row.col: d += a * b, of fragments of one warp.
+void warp_multiply(FragmentProduct product, std::span<const WarpWords> a,
                    std::span<const WarpWords> b, std::span<WarpWords> d);
 
 /// A matrix descriptor, taken apart; offsets in bytes.

@@ -276,6 +276,9 @@ bool is_shuffle(const Op& op);
 std::array<int, 32> shuffle_sources(const Warp& warp, const Op& op, std::uint32_t lanes,
                                     std::uint32_t& valid);
 
+/// From one register to another.
+bool is_copy(const Op& op);
+
 /// Reports an access to registers that a product of wgmma has not given back.
 void check_wgmma_registers(Warp& warp, const Op& op);
 

@@ -7,9 +7,10 @@
 
 #include "emulator/tensor_product.h"
 #include "h200/inputs.h"
+#include "run_ptx.h"
 
-// Products of the tensor cores against checksums of what an H200 made (h200/probe.cu): mma.sync and
-// wgmma of all types, with descriptors of any start and strides.
+// Products of the tensor cores against checksums of what an H200 made (h200/probe.cu): mma.sync,
+// wmma and wgmma of all types, with descriptors of any start and strides.
 
 namespace assay::emulator {
 namespace {
@@ -76,7 +77,7 @@ std::uint32_t checksum_of_mma(const std::string& name, int run) {
   const auto count = static_cast<std::size_t>(k * bytes_of(types.a)) / 8;
   std::vector<WarpWords> sums =
       registers(types.sum == PtxType::f16 ? 2 : 4, h200::kSums, bits_of_sums(types.sum));
-  warp_multiply(types, k, registers(count, h200::kFirst, bits),
+  warp_multiply({types, k}, registers(count, h200::kFirst, bits),
                 registers(count / 2, h200::kSecond, bits), sums);
   return h200::checksum(sums[0].data(), sums.size() * 32);
 }
@@ -122,7 +123,7 @@ std::uint32_t checksum_of_wgmma(const std::string& name, const std::string& vari
     const std::vector<WarpWords> fragments = registers(4, h200::kSecond, bits);
     std::vector<const WarpWords*> pointers;
     for (const WarpWords& fragment : fragments) pointers.push_back(&fragment);
-    a = a_elements(bytes, 4, pointers);
+    a = fragment_elements(product.a(), pointers);
   } else {
     a = in_memory(request.a, 64, has("ta"));
   }
@@ -139,6 +140,41 @@ std::uint32_t checksum_of_wgmma(const std::string& name, const std::string& vari
   return h200::checksum(ordered.data(), ordered.size());
 }
 
+/// Those of a run of wmma: of the sums in memory, and of the registers.
+std::pair<std::uint32_t, std::uint32_t> checksums_of_wmma(const h200::WmmaForm& form, int run) {
+  std::vector<std::uint32_t> in(3 * h200::kWmmaWords);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    in[i] = h200::wmma_word(form, static_cast<int>(i), h200::mma_draw(run * 3));
+  }
+  PtxRun warp;
+  warp.add(in);
+  warp.add(std::vector<std::uint32_t>(h200::kWmmaWords + 1024));
+  warp.shape.block = {32, 1, 1};
+  warp.run(h200::wmma_ptx(form));
+  EXPECT_EQ(warp.findings(), "");
+  const auto out = warp.get<std::uint32_t>(1);
+  return {h200::checksum(out.data(), h200::kWmmaWords),
+          h200::checksum(out.data() + h200::kWmmaWords, 1024)};
+}
+
+TEST(H200, MultipliesByWmmaToTheBit) {
+  std::ifstream text(ASSAY_SOURCE_DIR "/harness/tests/emulator/h200/products.txt");
+  int num_products = 0;
+  for (std::string line; std::getline(text, line);) {
+    if (!line.starts_with("wmma ")) continue;
+    const h200::WmmaForm form(line.c_str() + 5);
+    std::istringstream fields(line);
+    std::string word;
+    for (int i = 0; i < 7; ++i) fields >> word;
+    std::pair<std::uint32_t, std::uint32_t> expected;
+    fields >> std::hex;
+    for (int run = 0; fields >> expected.first >> expected.second; ++run, ++num_products) {
+      EXPECT_EQ(checksums_of_wmma(form, run), expected) << line.substr(0, 40) << ", run " << run;
+    }
+  }
+  EXPECT_EQ(num_products, 160);
+}
+
 TEST(H200, MultipliesToTheBit) {
   std::ifstream text(ASSAY_SOURCE_DIR "/harness/tests/emulator/h200/products.txt");
   int num_products = 0;
@@ -147,6 +183,7 @@ TEST(H200, MultipliesToTheBit) {
     std::string kind, name, variant;
     int section = 0, form = 0;
     fields >> kind;
+    if (kind == "wmma") continue;
     if (kind == "wgmma") fields >> section >> form;
     fields >> name;
     if (kind == "wgmma") fields >> variant;

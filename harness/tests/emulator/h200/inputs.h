@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -144,6 +145,82 @@ inline std::uint32_t product_word(int index, const ProductDraw& draw, Part part,
   }
   return word(static_cast<std::uint64_t>(index), draw.number * 3 + part, draw.kind, exponent_bits,
               fraction_bits);
+}
+
+/// A product by wmma, as a line of products.txt has it: "m16n16k16 row col row f16 f32" are the
+/// shape, how A, B and the sums lie in memory, and the types.
+struct WmmaForm {
+  char shape[16], layouts[3][8], factor[8], sum[8];
+  int m, n, k;
+
+  explicit WmmaForm(const char* text) {
+    std::sscanf(text, "%15s %7s %7s %7s %7s %7s", shape, layouts[0], layouts[1], layouts[2], factor,
+                sum);
+    std::sscanf(shape, "m%dn%dk%d", &m, &n, &k);
+  }
+  int factor_bits() const { return factor[0] == 't' ? 32 : factor[1] == '8' ? 8 : 16; }
+  /// Registers of A, B and the sums.
+  int registers(int matrix) const {
+    if (matrix == 2) return sum[1] == '1' ? 4 : 8;
+    return factor[0] == 'f' ? 8 : (matrix == 0 ? m : n) * k * factor_bits() / 1024;
+  }
+};
+constexpr int kWmmaRuns = 10, kWmmaWords = 2048;  // of A, of B and of the sums in memory
+
+/// PTX of a kernel of one warp: loads A, B and the sums from p0, multiplies them, and stores the
+/// sums at p1, with the registers of A, B, the sums before and the sums behind them.
+inline std::string wmma_ptx(const WmmaForm& form) {
+  std::string ptx =
+      ".version 8.7\n.target sm_90a\n.address_size 64\n"
+      ".visible .entry k(.param .u64 p0, .param .u64 p1)\n{\n"
+      ".reg .b32 %a<8>; .reg .b32 %b<8>; .reg .b32 %c<8>; .reg .b32 %d<8>; .reg .b32 %r;\n"
+      ".reg .b64 %at<3>;\nld.param.u64 %at0, [p0];\nld.param.u64 %at1, [p1];\n";
+  const auto list = [&](int matrix) {
+    std::string text;
+    for (int i = 0; i < form.registers(matrix < 3 ? matrix : 2); ++i) {
+      text += std::string(i == 0 ? "{%" : ", %") + "abcd"[matrix] + std::to_string(i);
+    }
+    return text + "}";
+  };
+  const auto begin = [&](const char* what, int matrix) {
+    const int rows = matrix == 1 ? form.k : form.m, columns = matrix == 0 ? form.k : form.n;
+    const char* const layout = form.layouts[matrix];
+    ptx += std::string("wmma.") + what + ".sync.aligned." + layout + "." + form.shape + ".global.";
+    ptx += matrix == 2 ? form.sum : form.factor;
+    return std::to_string((layout[0] == 'r' ? columns : rows) + 16);
+  };
+  for (int matrix = 0; matrix < 3; ++matrix) {
+    const std::string pitch = begin(std::string("load.").append(1, "abc"[matrix]).c_str(), matrix);
+    ptx += " " + list(matrix) + ", [%at0+" + std::to_string(matrix * kWmmaWords * 4) + "], " +
+           pitch + ";\n";
+  }
+  const std::string sum = std::string(".") + form.sum, factor = std::string(".") + form.factor;
+  ptx += std::string("wmma.mma.sync.aligned.") + form.layouts[0] + "." + form.layouts[1] + "." +
+         form.shape + sum + (form.factor[0] == 'f' ? "" : factor + factor) + sum + " " + list(3) +
+         ", " + list(0) + ", " + list(1) + ", " + list(2) + ";\n";
+  const std::string pitch = begin("store.d", 2);
+  ptx += " [%at1], " + list(3) + ", " + pitch + ";\nmov.u32 %r, %tid.x;\n";
+  ptx += "mad.wide.u32 %at2, %r, 4, %at1;\n";
+  for (int i = 0; i < 32; ++i) {
+    if (i % 8 >= form.registers(i < 24 ? i / 8 : 2)) continue;
+    ptx += "st.global.b32 [%at2+" + std::to_string(kWmmaWords * 4 + i * 128) + "], %" +
+           "abcd"[i / 8] + std::to_string(i % 8) + ";\n";
+  }
+  return ptx + "ret;\n}\n";
+}
+/// Word i of what is at p0.
+inline std::uint32_t wmma_word(const WmmaForm& form, int i, const ProductDraw& draw) {
+  const int bits = form.factor_bits();
+  const bool narrow = form.factor[0] == 'f', is_sum = i >= 2 * kWmmaWords;
+  if (is_sum && form.sum[1] == '1') return product_word(i, draw, kSums, 5, 10);
+  if (is_sum) return product_word(i, draw, kSums, bits == 8 ? 0 : 8, bits == 8 ? 31 : 23);
+  return product_word(i, draw, i < kWmmaWords ? kFirst : kSecond,
+                      bits == 8 ? 0
+                      : narrow  ? 5
+                                : 8,
+                      bits == 8 ? 7
+                      : narrow  ? 10
+                                : bits - 9);
 }
 
 /// A wgmma: descriptors of canonical layouts (section 0), of any start and strides (1), of panels

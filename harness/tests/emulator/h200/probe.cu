@@ -155,6 +155,31 @@ void probe_mma(FILE* out) {
   }
 }
 
+// ---- wmma: checksums of the sums in memory, and of the registers
+
+void probe_wmma(FILE* out, const char* line) {
+  const h200::WmmaForm form(line + 5);
+  const int in_words = 3 * h200::kWmmaWords, out_words = h200::kWmmaWords + 1024;
+  u32 *in = allocate<u32>(in_words), *result = allocate<u32>(out_words);
+  cudaLibrary_t library;
+  cudaKernel_t kernel;
+  const std::string ptx = h200::wmma_ptx(form);
+  CHECK(cudaLibraryLoadData(&library, ptx.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  CHECK(cudaLibraryGetKernel(&kernel, library, "k"));
+  std::fprintf(out, "wmma %s %s %s %s %s %s", form.shape, form.layouts[0], form.layouts[1],
+               form.layouts[2], form.factor, form.sum);
+  for (int run = 0; run < h200::kWmmaRuns; ++run) {
+    for (int i = 0; i < in_words; ++i) in[i] = h200::wmma_word(form, i, h200::mma_draw(run * 3));
+    std::memset(result, 0, out_words * sizeof(u32));
+    void* arguments[] = {&in, &result};
+    CHECK(cudaLaunchKernel(reinterpret_cast<void*>(kernel), 1, 32, arguments));
+    CHECK(cudaDeviceSynchronize());
+    print_words(out, result, h200::kWmmaWords);
+    print_words(out, result + h200::kWmmaWords, 1024);
+  }
+  std::fprintf(out, "\n");
+}
+
 // ---- wgmma: word w of the shared window is word w; registers are numbered register * 128 + thread
 
 #define D4 "{%0,%1,%2,%3}"
@@ -438,8 +463,11 @@ int main(int count, char** arguments) {
       probe_operation(out, line.c_str());
     }
   });
-  apart(folder + "/products.txt", [](FILE* out) {
+  apart(folder + "/products.txt", [&](FILE* out) {
     probe_mma(out);
+    for (const std::string& line : lines_of(old_folder + "/products.txt")) {
+      if (line.compare(0, 5, "wmma ") == 0) probe_wmma(out, line.c_str());
+    }
     for (const int section : {0, 1, 2}) probe_wgmma(out, section);
   });
   const auto is_map = [](const std::string& line) { return line.compare(0, 3, "map") == 0; };
