@@ -95,6 +95,7 @@ std::unique_ptr<BlockState> make_block(ClusterState& cluster, const Extents& ind
     warp.slots = block->storage.data() + i * slots;
     warp.constants = program.constants.data();
     warp.program_ops = &program.ops;
+    warp.last_run.resize(program.ops.size());
     warp.local = block->local.data() + i * 32 * program.local_bytes;
     const std::uint32_t threads = std::min(32u, block->num_threads - warp.first_thread());
     warp.alive = threads == 32 ? ~0u : (1u << threads) - 1;
@@ -173,12 +174,8 @@ bool ClusterState::run_round() {
 
 bool ClusterState::complete_any() {
   if (pending.empty()) return false;
-  const std::size_t chosen = below(random, pending.size());
-  std::swap(pending[chosen], pending.back());
-  const PendingWork work = std::move(pending.back());
-  pending.pop_back();
-  work.complete();
-  ++num_progress;
+  const PendingWork* const chosen = &pending[below(random, pending.size())];
+  complete([&](const PendingWork& work) { return &work == chosen; });
   return true;
 }
 

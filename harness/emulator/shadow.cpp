@@ -23,9 +23,8 @@ std::string note_text(const Warp& warp, const ShadowWord::Note& note, bool is_wr
   const ClusterState& cluster = *warp.block->cluster;
   const std::size_t num_warps = warp.block->warps.size();
   const Op& op = cluster.launch.program.ops[note.op];
-  std::string text =
-      fmt::format("{} {}{}", is_write ? "was written by" : "was read by",
-                  op.source != nullptr ? op.source->opcode : "an instruction", line_text(op));
+  std::string text = fmt::format("{} {}{}", is_write ? "was written by" : "was read by",
+                                 op.source->opcode, line_text(op));
   if (note.actor < warps_of(cluster)) {
     text += fmt::format(" of thread {}", note.actor % num_warps * 32 + note.lane);
     if (cluster.blocks.size() > 1) text += fmt::format(" of block {}", note.actor / num_warps);
@@ -34,9 +33,9 @@ std::string note_text(const Warp& warp, const ShadowWord::Note& note, bool is_wr
 }
 
 // A read that races, or of what nobody wrote, is a finding once something depends on the value: is
-// computed of it, or written where lanes are because a branch depends on it.
-// Kernels that fetch the instructions of their epilogue ahead of time run it on values that they
-// drop, and so do lanes that have no row.
+// computed of it, or written where lanes are because a branch depends on it. Kernels read a slice
+// ahead that they drop, run their epilogue once on such values, and lanes without a row do as
+// others.
 
 /// Whether an instruction does something beside writing registers.
 bool has_effect(const Op& op) {
@@ -58,6 +57,60 @@ std::uint32_t received(const Warp& warp, const Op& op, std::uint32_t from, std::
   std::uint32_t valid = 0;
   const std::array<int, 32> sources = shuffle_sources(warp, op, lanes, valid);
   return lanes_where([&](int lane) { return (from >> sources[lane] & 1) != 0; });
+}
+
+/// Whether an instruction only brings values into registers.
+bool loads_registers(const Op& op) { return !op.writes.empty() && op.control != Control::wait; }
+
+/// What slots of a warp hold in some lanes is of a bad read.
+void note_bad_read(Warp& warp, BadRead bad, std::span<const std::int32_t> slots,
+                   std::uint32_t lanes) {
+  const auto known = std::ranges::find_if(warp.bad_reads, [&](const BadRead& read) {
+    return read.op == bad.op && read.kind == bad.kind;
+  });
+  const auto index = static_cast<std::uint32_t>(known - warp.bad_reads.begin());
+  if (known == warp.bad_reads.end()) warp.bad_reads.push_back(std::move(bad));
+  warp.bad_values.resize(warp.block->cluster->launch.program.num_slots);
+  for (const std::int32_t slot : slots) {
+    BadValue& value = warp.bad_values[slot];
+    value = {value.lanes | lanes, index};
+  }
+}
+
+/// Likewise what the warp's instruction reads from memory in a lane. Lanes that load together get
+/// each other's values.
+void note_bad_read(Warp& warp, int lane, BadRead bad) {
+  note_bad_read(warp, std::move(bad), warp.op->writes,
+                warp.op->control == Control::meet ? ~0u : 1u << lane);
+}
+
+/// A write to a byte races with a read before it. If nothing but copies has used what was read, it
+/// is not to be used from now on, and the race is a finding once it is. False: it may have been.
+bool drop_unused_read(Warp& writer, const ShadowWord::Note& read, std::size_t at,
+                      const ShadowWord::Note& write) {
+  const ClusterState& cluster = *writer.block->cluster;
+  const std::vector<Op>& ops = writer.ops();
+  const Op& load = ops[read.op];
+  if (read.actor >= warps_of(cluster) || !loads_registers(load)) return false;
+  Warp& reader = *cluster.warps[read.actor];
+  if (reader.last_run[read.op] != read.event) return false;  // it has read again
+  reader.bad_values.resize(cluster.launch.program.num_slots);
+  const BadValue& first = reader.bad_values[load.writes[0]];  // bad since another byte was written?
+  if (first.lanes == ~0u && reader.bad_reads[first.read].op == &load) return true;
+  std::vector<std::int32_t> holders = load.writes;
+  const auto holds = [&](std::int32_t slot) { return std::ranges::count(holders, slot) > 0; };
+  for (std::size_t before = 0; before != holders.size();) {
+    before = holders.size();
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      if (reader.last_run[i] < read.event || std::ranges::none_of(ops[i].reads, holds)) continue;
+      if (!is_copy(ops[i])) return false;
+      if (!holds(ops[i].writes[0])) holders.push_back(ops[i].writes[0]);
+    }
+  }
+  std::string text = fmt::format("reads byte {} of shared memory, which {}; nothing orders the two",
+                                 at, note_text(writer, write, true));
+  note_bad_read(reader, {&load, FindingKind::race, std::move(text)}, holders, ~0u);
+  return true;
 }
 
 /// What either way through a branch writes is as bad as what decides the way.
@@ -106,15 +159,14 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
   const Order& order = actor != nullptr ? *actor->order : warp.order;
   const bool is_async = actor != nullptr && actor->is_async;
   ShadowWord::Note note;
-  note.event = actor != nullptr ? actor->event : order.generic[index];
+  note.event = actor != nullptr ? actor->event : warp.event;
   note.op = static_cast<std::uint32_t>(warp.op - warp.ops().data());
   note.actor = static_cast<std::uint16_t>(index);
   note.lane = static_cast<std::uint8_t>(lane);
   note.is_async = is_async;
   note.is_atomic = is_atomic;
   // Values that lanes load are followed to where something depends on them.
-  const bool is_followed =
-      access == Access::read && actor == nullptr && warp.op->control == Control::none;
+  const bool is_followed = access == Access::read && actor == nullptr && loads_registers(*warp.op);
   const auto is_ordered = [&](const ShadowWord::Note& before) {
     if (before.actor == index) {
       // Lanes of a warp, between two meetings.
@@ -132,6 +184,7 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
     done += in_word;
     ShadowWord& word = block.shadow[at / 4];
     const auto report = [&](const ShadowWord::Note& before, bool was_write) {
+      if (!was_write && drop_unused_read(warp, before, at, note)) return;
       const bool lacks_fence =
           is_async && !before.is_async && was_write && before.event <= order.generic[before.actor];
       std::string text = fmt::format(
@@ -139,7 +192,7 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
           note_text(warp, before, was_write),
           lacks_fence ? "no fence.proxy.async comes between" : "nothing orders the two");
       if (is_followed) {
-        note_bad_read(warp, lane, FindingKind::race, std::move(text));
+        note_bad_read(warp, lane, {warp.op, FindingKind::race, std::move(text)});
       } else {
         warp.report(FindingKind::race, text, lane);
       }
@@ -162,8 +215,9 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
     if (access == Access::sync) continue;
     const bool is_initialised = (note.bytes & ~word.initialised) == 0;
     if (!is_initialised && is_followed && warp.block->cluster->launch.options.finds_uninitialised) {
-      note_bad_read(warp, lane, FindingKind::uninitialised,
-                    fmt::format("reads byte {} of shared memory, which nobody wrote", at));
+      note_bad_read(warp, lane,
+                    {warp.op, FindingKind::uninitialised,
+                     fmt::format("reads byte {} of shared memory, which nobody wrote", at)});
     }
     // What is not to be used may be overwritten at any time.
     if (is_followed && (!is_initialised || races)) continue;
@@ -218,7 +272,7 @@ void note_global(Warp& warp, int lane, const std::byte* at, std::uint32_t bytes,
         fmt::join(place_in(launch.shape.block, before.thread), ","));
     if (written != nullptr) return warp.report(FindingKind::race, text, lane);
     // A step of a sort in place reads pairs, and leaves those alone that other blocks sort.
-    return note_bad_read(warp, lane, FindingKind::race, std::move(text), true);
+    return note_bad_read(warp, lane, {warp.op, FindingKind::race, std::move(text), true});
   }
 }
 
@@ -246,7 +300,7 @@ void acquire(Warp& warp, const SyncPoint& point) {
 }
 
 void order_lanes(Warp& warp) {
-  warp.order.generic.advance(index_of(warp));
+  warp.event = warp.order.generic.advance(index_of(warp));
   warp.order_before = nullptr;
 }
 
@@ -263,19 +317,6 @@ std::shared_ptr<const Order> order_now(Warp& warp) {
 void order_work(Warp& warp, std::uint32_t actor, std::uint32_t event) {
   warp.order.generic.raise(actor, event);
   warp.order_before = nullptr;
-}
-
-void note_bad_read(Warp& warp, int lane, FindingKind kind, std::string text, bool may_decide) {
-  const auto known = std::ranges::find_if(
-      warp.bad_reads, [&](const BadRead& read) { return read.op == warp.op && read.kind == kind; });
-  const auto index = static_cast<std::uint32_t>(known - warp.bad_reads.begin());
-  if (known == warp.bad_reads.end())
-    warp.bad_reads.push_back({warp.op, kind, std::move(text), may_decide});
-  warp.bad_values.resize(warp.block->cluster->launch.program.num_slots);
-  for (const std::int32_t slot : warp.op->writes) {
-    BadValue& value = warp.bad_values[slot];
-    value = {value.lanes | 1u << lane, index};
-  }
 }
 
 void follow_bad_values(Warp& warp, const Op& op, std::uint32_t lanes) {

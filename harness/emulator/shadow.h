@@ -27,7 +27,7 @@ class Clock {
   explicit Clock(std::size_t num_actors) : events_(num_actors) {}
 
   std::uint32_t operator[](std::size_t actor) const { return events_[actor]; }
-  void advance(std::size_t actor) { ++events_[actor]; }
+  std::uint32_t advance(std::size_t actor) { return ++events_[actor]; }
   void raise(std::size_t actor, std::uint32_t event) {
     if (events_[actor] < event) events_[actor] = event;
   }
@@ -40,8 +40,7 @@ class Clock {
   std::vector<std::uint32_t> events_;
 };
 
-/// What is ordered before a place in the program: for the generic proxy, and, through a proxy
-/// fence, for the async proxy.
+/// What is ordered before a place in the program, for either proxy.
 struct Order {
   Clock generic;
   Clock async;
@@ -87,8 +86,7 @@ std::string line_text(const Op& op);
 
 /// The actors of a cluster.
 std::size_t num_actors(const ClusterState& cluster);
-/// A warp has actors beside its lanes: the cp.async and the bulk stores of the warp, and the wgmma
-/// of the warpgroup.
+/// Actors beside a warp's lanes: its cp.async and bulk stores, and the wgmma of the warpgroup.
 enum Beside : std::uint32_t { kCopies = 1, kBulkStores = 2, kProducts = 3 };
 std::uint32_t actor_of(const Warp& warp, Beside beside);
 std::uint32_t signals_of(ClusterState& cluster, std::uint32_t mbarrier);

@@ -76,7 +76,15 @@ void run_op(Warp& warp, const Op& op, std::uint32_t lanes) {
   op.run(warp, op, lanes);
 }
 
-/// Lanes that met carry out their instruction together, and go on, as one where they can.
+/// Lanes that met carry out an instruction, ordered with what they did before and do after.
+void run_together(Warp& warp, const Op& op, std::uint32_t lanes) {
+  order_lanes(warp);
+  warp.last_run[&op - warp.ops().data()] = warp.event;
+  run_op(warp, op, lanes);
+  order_lanes(warp);
+}
+
+/// Lanes that met carry out their instruction, and go on, as one where they can.
 void meet(Warp& warp, const Fragment& fragment) {
   const Op& op = warp.ops()[fragment.pc];
   warp.op = &op;
@@ -88,8 +96,7 @@ void meet(Warp& warp, const Fragment& fragment) {
     if (is_here) together |= other.waiting.lanes;
   }
   warp.fragments = std::move(others);
-  run_op(warp, op, together);
-  order_lanes(warp);
+  run_together(warp, op, together);
   std::vector<Fragment> after;
   for (Fragment& each : met) {
     // A join that nobody else is expected at is none.
@@ -171,7 +178,10 @@ int run_fragment(Warp& warp, std::size_t index, int budget) {
     std::uint32_t lanes = fragment.lanes;
     if (op.guard != kNoSlot) lanes &= warp.predicate(op.guard);
     lane_instructions += std::popcount(lanes);
-    if (op.touches_wgmma && lanes != 0) check_wgmma_registers(warp, op);
+    if (lanes != 0) {
+      warp.last_run[fragment.pc] = warp.event;
+      if (op.touches_wgmma) check_wgmma_registers(warp, op);
+    }
     switch (op.control) {
       case Control::none:
         if (lanes != 0) run_op(warp, op, lanes);
@@ -220,8 +230,7 @@ int run_fragment(Warp& warp, std::size_t index, int budget) {
         }
         const std::uint32_t members = members_of(warp, op, lanes);
         if ((members & warp.alive & ~lanes) == 0) {
-          run_op(warp, op, lanes);
-          order_lanes(warp);
+          run_together(warp, op, lanes);
           ++fragment.pc;
           break;
         }

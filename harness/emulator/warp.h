@@ -133,8 +133,10 @@ struct Warp {
   std::uint64_t last_meeting = 0;        // counts.instructions when lanes last arrived at a join
   std::vector<std::int32_t> apart = {};  // joins (their pc) at which lanes do not wait any more
   const Op* op = nullptr;                // that is carried out
-  std::uint32_t cluster_arrived = 0;     // lanes at the cluster's barrier
-  std::uint64_t cluster_generation = 0;  // at which it arrived
+  std::uint32_t event = 0;               // that the clocks call what its lanes do now
+  std::vector<std::uint32_t> last_run = {};  // of each op: the event in which it was carried out
+  std::uint32_t cluster_arrived = 0;         // lanes at the cluster's barrier
+  std::uint64_t cluster_generation = 0;      // at which it arrived
   // Of kCopies and kBulkStores: how many have begun, and how many had at each commit.
   std::array<std::uint32_t, 3> num_copies = {};
   std::array<std::vector<std::uint32_t>, 3> copy_groups = {};
@@ -282,12 +284,8 @@ bool is_copy(const Op& op);
 /// Reports an access to registers that a product of wgmma has not given back.
 void check_wgmma_registers(Warp& warp, const Op& op);
 
-/// What the warp's instruction reads from memory in a lane is not to be used.
-void note_bad_read(Warp& warp, int lane, FindingKind kind, std::string text,
-                   bool may_decide = false);
 /// Reports a bad read whose value decides what an instruction does beside writing registers; else
-/// what the instruction writes depends on what it reads. Called ahead of each instruction of a warp
-/// that has bad values.
+/// what it writes is as bad as what it reads. Called ahead of each instruction of such a warp.
 void follow_bad_values(Warp& warp, const Op& op, std::uint32_t lanes);
 
 template <class Chosen>

@@ -49,6 +49,31 @@ TEST(Races, ABarrierOrdersThreads) {
             "");
 }
 
+TEST(Races, WhatNothingUsesMayBeOverwritten) {
+  // Kernels read a slice ahead that they drop, while other warps write their output there.
+  const std::string begin = "st.shared.u32 [%r3], %r1; bar.sync 0; ld.shared.u32 %r7, [%r4]; ";
+  const std::string write = "st.shared.u32 [%r3], %r1; ";
+  const std::string matrix =
+      "st.shared.u32 [%r3], %r1; bar.sync 0; and.b32 %r9, %r1, 7; mad.lo.u32 %r9, %r9, 16, %r2; "
+      "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r7}, [%r9]; ";
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    EXPECT_EQ(races(begin + write, seed), "");
+    EXPECT_EQ(races(begin + "mov.u32 %r8, %r7; " + write, seed), "");
+    EXPECT_EQ(races(matrix + write, seed), "");
+  }
+  EXPECT_TRUE(has_race(begin + "add.u32 %r5, %r7, 1; " + write));
+  EXPECT_TRUE(has_race(begin + write + "add.u32 %r5, %r7, 1; "));
+  EXPECT_TRUE(has_race(begin + "mov.u32 %r8, %r7; " + write + "add.u32 %r5, %r8, 1; "));
+  EXPECT_TRUE(has_race(begin + write + "mov.u32 %r8, %r7; add.u32 %r5, %r8, 1; "));
+  EXPECT_TRUE(has_race(matrix + write + "add.u32 %r5, %r7, 1; "));
+  // The first of two reads was used.
+  EXPECT_TRUE(
+      has_race("mov.u32 %r9, 0; st.shared.u32 [%r3], %r1; bar.sync 0; "
+               "L: add.u32 %r5, %r5, %r7; ld.shared.u32 %r7, [%r4]; bar.warp.sync -1; "
+               "mov.u32 %r4, %r3; add.u32 %r9, %r9, 1; setp.lt.u32 %p3, %r9, 3; @%p3 bra L; " +
+               write));
+}
+
 TEST(Races, LanesOfAWarpAreOrderedByItsBarrier) {
   const std::string mirrored = "xor.b32 %r6, %r3, 4; ";
   EXPECT_TRUE(has_race(mirrored + "st.shared.u32 [%r3], %r1; ld.shared.u32 %r5, [%r6];"));
