@@ -5,6 +5,7 @@
 
 #include "common/experts/operands.cuh"
 #include "common/fp8/block.cuh"
+#include "common/ptx/tma_3d_streamed.cuh"
 
 /// Where the table of the experts' tiles lies in shared memory, behind the scales.
 template <typename G>
@@ -102,12 +103,40 @@ __device__ __forceinline__ void consume_heights(const ExpertTiles<G>& tiles,
   }
 }
 
+/// ExpertWeights that leave L2 first. Each weight is read once, and a token by all tiles of its
+/// expert, which drift apart.
+template <typename G>
+struct StreamedWeights : ExpertWeights<G> {
+  static_assert(ExpertWeights<G>::kSharers == 1);
+
+  __device__ __forceinline__ void copy_slice(const CopyShare&, unsigned shared, unsigned barrier,
+                                             int expert, int first_row, int first_column) const {
+#pragma unroll 1  // as ExpertWeights
+    for (int run = 0; run < G::kBlockN; run += G::kProductRun) {
+      const auto source = G::source_of(run);
+      const int row = source.product * this->n + first_row / G::kProducts + source.row;
+      tma_load_3d_streamed(shared + run * 128, *this->map, barrier, expert, row, first_column);
+    }
+  }
+};
+
+/// The weights in the way that G copies them.
+template <typename G>
+__device__ __forceinline__ auto copied_weights(const ExpertWeights<G>& weights) {
+  if constexpr (G::kStreamed) {
+    return StreamedWeights<G>{weights};
+  } else {
+    return weights;
+  }
+}
+
 /// As produce_all (wgmma/block.cuh). A tile's last rows of A, and scales, may be the next expert's.
 template <typename G>
 __device__ __forceinline__ void produce_scaled_experts(
     const ExpertTiles<G>& tiles, const ClusterPlace& block, const Ring<G::kStages>& ring,
-    unsigned stages, const ExpertWeights<G>& weights, CopiedTokens<G> tokens,
+    unsigned stages, const ExpertWeights<G>& all_weights, CopiedTokens<G> tokens,
     const TensorMap& a_scales) {
+  const auto weights = copied_weights<G>(all_weights);
   constexpr int kWeightBytes = ExpertWeights<G>::kSliceBytes;
   constexpr int kBoxRows = G::kScaleRows / G::kScaleBoxes;
   const unsigned to_tokens = stages + (G::kSwap ? kWeightBytes : 0);
