@@ -75,7 +75,7 @@ CoveredTable cover_table(TunedTable table, const Results& results, double slow_d
   const std::vector<std::size_t> chosen =
       configs.empty() ? measured.winners : fastest_of(times, configs);
   choose_configs(covered.cross.table, measured, chosen);
-  covered.cross.regrets = regrets(times, chosen);
+  covered.cross.compare(times, chosen);
   covered.left_out = leave_each_out(times, slow_down, most);
 
   std::map<std::size_t, Served> served;

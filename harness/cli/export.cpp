@@ -206,7 +206,8 @@ int run_export(const ExportOptions& options) {
     std::vector<CrossTable> crossed;
     for (const TunedTable& table : tables) {
       const MeasuredConfigs measured = measured_configs(table, results);
-      crossed.push_back({table, regrets(measured.times, measured.winners)});
+      crossed.push_back({table});
+      crossed.back().compare(measured.times, measured.winners);
     }
     write_out(export_pack(crossed, store, options.archs, options.output));
     return kExitDone;

@@ -98,10 +98,12 @@ class PackMaker {
     }
     PackTable packed{table.op, table.device, conditions_text(table), {}, 0, {}};
     std::vector<std::string> measured;
+    std::map<std::size_t, std::size_t> rows;  // by places in the table
     for (std::size_t i = 0; i < table.entries.size(); ++i) {
       const TunedRow& entry = table.entries[i];
       const std::optional<std::size_t> kernel = kernel_of(entry);
       if (!kernel) continue;
+      rows.emplace(i, packed.rows.size());
       if (i == table.fallback) packed.default_row = packed.rows.size();
       packed.measured_at = std::max(packed.measured_at, entry.finished_at);
       packed.rows.push_back(row_of(entry, *kernel, table.device));
@@ -109,6 +111,12 @@ class PackMaker {
       measured.push_back(entry.cubin_hash);
     }
     if (packed.rows.empty()) return;
+    for (const auto& [place, row] : rows) {
+      for (const std::size_t other : cross.fast_for[place]) {
+        const auto found = rows.find(other);
+        if (found != rows.end()) packed.rows[row].fast_for.push_back(found->second);
+      }
+    }
     for (const std::size_t kernel : kernels_with_default(table.op)) {
       const KernelSpec& spec = pack_.kernels[kernel].spec;
       PackRow row;
@@ -305,6 +313,11 @@ class PackMaker {
 std::string or_not_stated(const std::string& text) { return text.empty() ? "not stated" : text; }
 
 }  // namespace
+
+void CrossTable::compare(const CrossTimes& times, const std::vector<std::size_t>& chosen) {
+  regrets = assay::regrets(times, chosen);
+  fast_for = assay::fast_for(times, chosen);
+}
 
 std::string export_pack(const std::vector<CrossTable>& tables, const Store& store,
                         const std::vector<std::string>& archs, const std::string& output) {

@@ -9,10 +9,14 @@
 
 namespace assay {
 
-/// A table, and PackRow::regret of each row.
+/// A table, and what other configurations and problems say of each row.
 struct CrossTable {
   TunedTable table;
-  std::vector<double> regrets;
+  std::vector<double> regrets = {};                     // PackRow::regret
+  std::vector<std::vector<std::size_t>> fast_for = {};  // PackRow::fast_for, by places in the table
+
+  /// Sets these two: the rows have the chosen configurations.
+  void compare(const CrossTimes& times, const std::vector<std::size_t>& chosen);
 };
 
 /// Compiles the winners for each of `archs`, by default for the GPU of their table, and writes them

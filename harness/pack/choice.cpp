@@ -23,12 +23,6 @@ bool code_runs_on(std::string_view arch, int cc) {
   return of / 10 == cc / 10 && of <= cc;
 }
 
-/// How much longer than a kernel cuBLASLt must have taken for the problems around one that was not
-/// measured, where the kernels took as long for both. Of 2,666 products between two tuned ones on
-/// an H200, 107 get a kernel at 1.03. These were 1.13 times as fast in the geometric mean, and none
-/// was slower by more than 1 %.
-constexpr double kSafetyRatio = 1.03;
-
 const PackCode* find_code(const Pack& pack, const PackRow& row, int cc) {
   for (const std::size_t code : row.codes) {
     if (code_runs_on(pack.codes[code].arch, cc)) return &pack.codes[code];
@@ -36,30 +30,23 @@ const PackCode* find_code(const Pack& pack, const PackRow& row, int cc) {
   return nullptr;
 }
 
-constexpr const char* kMayBeFaster = "cuBLASLt may be faster";
-
-std::string time_text(double time_ns) { return fmt::format("{:.4g} us", time_ns * 1e-3); }
-
 /// Why cuBLASLt is to be called and not the nearest row's configuration; empty if it is not. A near
 /// row becomes the one above the problem.
-std::string why_fallback(const Ranked& nearest, const Problem& problem, Choice& choice) {
+std::string why_fallback(const Ranked& nearest, const Problem& problem, bool is_same_gpu,
+                         Choice& choice) {
   const PackRow& row = *choice.row;
   if (choice.match == Match::otherwise) return "no tuned problem is near";
   if (choice.factor == 1) {
-    if (!is_library_as_fast(row, choice.match == Match::exact)) return {};
+    if (!is_library_as_fast(row, is_same_gpu)) return {};
     return choice.match == Match::exact ? "no kernel was clearly faster than cuBLASLt"
                                         : "cuBLASLt was as fast for " + to_text(row.problem);
   }
-  const Around& around = nearest.around;
-  if (!around.below() || !around.above()) return "the problem is not between two that are near";
-  choice.below = &nearest.table->rows[*around.below()];
-  choice.above = &nearest.table->rows[*around.above()];
-  const PackRow &below = *choice.below, &above = *choice.above;
-  if (!is_safely_faster({below.time_ns, library_ns(below)}, {above.time_ns, library_ns(above)})) {
-    return kMayBeFaster;
-  }
-  choice.row = &above;
-  choice.factor = distance_of(above.problem, problem).factor;
+  if (!is_same_gpu) return "the sizes around were tuned on " + choice.table->device.name;
+  if (nearest.above == nullptr) return "cuBLASLt may be faster";
+  choice.below = nearest.below;
+  choice.above = nearest.above;
+  choice.row = nearest.above;
+  choice.factor = distance_of(nearest.above->problem, problem).factor;
   return {};
 }
 
@@ -127,26 +114,12 @@ std::string plan_row(const Pack& pack, const Problem& problem, const DeviceInfo&
 
 }  // namespace
 
-double library_ns(const PackRow& row) {
-  const bool is_known = row.baseline.starts_with(kCublasLt) && row.baseline_ns > 0;
-  return is_known ? std::min(row.baseline_ns, row.first_ns) : row.first_ns;
-}
-
-bool is_safely_faster(const KnownTimes& below, const KnownTimes& above) {
-  const auto [least_ns, most_ns] = std::minmax(below.time_ns, above.time_ns);
-  return above.time_ns * kSafetyRatio * (most_ns / least_ns) <=
-         std::min(below.library_ns, above.library_ns);
-}
-
 std::string why_text(const Choice& choice) {
   if (choice.above == nullptr) return choice.why;
-  const PackRow &below = *choice.below, &above = *choice.above;
-  const PackRow& library = library_ns(below) < library_ns(above) ? below : above;
-  std::string text =
-      fmt::format("kernels took {} for {} and {} for {}, cuBLASLt {} for {}",
-                  time_text(below.time_ns), to_text(below.problem), time_text(above.time_ns),
-                  to_text(above.problem), time_text(library_ns(library)), to_text(library.problem));
-  return choice.why.empty() ? text : choice.why + ": " + text;
+  const std::string faster =
+      fmt::format("faster than cuBLASLt for {} and {}", to_text(choice.below->problem),
+                  to_text(choice.above->problem));
+  return choice.why.empty() ? faster : choice.why + ": " + faster;
 }
 
 Problem complete_problem(const Pack& pack, std::string_view op, const Problem& given) {
@@ -194,14 +167,16 @@ Choice choose(const Pack& pack, std::string_view op, const Problem& problem,
     choice.table = each.table;
     choice.row = each.row;
     choice.factor = factor;
+    const bool is_same_gpu = each.table->device.name == device.name;
     if (factor > most_factor || !is_measured(*each.row)) {
       choice.match = Match::otherwise;
-    } else if (factor != 1 || each.table->device.name != device.name) {
+    } else if (factor != 1 || !is_same_gpu) {
       choice.match = Match::near;
     }
     const KernelSpec& kernel = pack.kernels[each.row->kernel].spec;
     const bool may_fall_back = fallback == Fallback::allowed && !kernel.reference.empty();
-    std::string why = may_fall_back ? why_fallback(each, problem, choice) : std::string();
+    std::string why =
+        may_fall_back ? why_fallback(each, problem, is_same_gpu, choice) : std::string();
     std::string misfit;
     if (why.empty()) misfit = plan_row(pack, problem, device, choice);
     if (may_fall_back && choice.match == Match::near && !misfit.empty()) why = misfit;

@@ -24,7 +24,7 @@ struct Choice {
   Match match = Match::exact;
   double factor = 1;  // how far the problem is from the row's: see Distance
   std::string why;    // why it is not exact, but for what `below` and `above` say
-  /// The tuned problems around, where their times decided.
+  /// The tuned problems around, where these decided.
   const PackRow* below = nullptr;
   const PackRow* above = nullptr;
   Plan plan;  // of a fallback: the arguments that the caller passes, alone
@@ -39,20 +39,6 @@ std::string why_text(const Choice& choice);
 /// Whether cuBLASLt may be called instead.
 enum class Fallback { allowed, missing };
 
-/// The least that cuBLASLt took for the row's problem; 0: not known.
-double library_ns(const PackRow& row);
-
-/// Of a tuned problem: the time of its configuration, and the least by cuBLASLt.
-struct KnownTimes {
-  double time_ns = 0, library_ns = 0;
-};
-
-/// Whether the configuration of the problem above is taken for one that was not measured. It is
-/// faster than cuBLASLt was for both around, by a margin, which grows with the ratio of the times
-/// for both: where a little more work takes far longer, or less long, nobody knows what lies
-/// between.
-bool is_safely_faster(const KnownTimes& below, const KnownTimes& above);
-
 /// The op's problem with all of its dims and traits in order: those given, and defaults of traits.
 /// Throws UsageError for an op or a name that the pack does not have, and for one that is missing.
 Problem complete_problem(const Pack& pack, std::string_view op, const Problem& given);
@@ -63,8 +49,9 @@ Problem complete_problem(const Pack& pack, std::string_view op, const Problem& g
 /// a device of this name come first. Throws UsageError that says why none does.
 ///
 /// Where cuBLASLt may be called, it is taken in the place of a row that was slower. It is also
-/// taken in the place of a near row, unless the problem is between two that were tuned, and
-/// is_safely_faster() holds for the configuration of the one above, which is then taken.
+/// taken in the place of a near row, unless the problem is between two that were tuned and differ
+/// from it in one size, and the configuration of the one above was faster for both: see
+/// PackRow::fast_for. That configuration is then taken.
 Choice choose(const Pack& pack, std::string_view op, const Problem& problem,
               const DeviceInfo& device, double most_factor, Fallback fallback = Fallback::missing);
 

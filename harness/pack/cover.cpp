@@ -160,6 +160,11 @@ double CrossTimes::fastest_ns(std::size_t problem) const {
   return least;
 }
 
+bool CrossTimes::is_faster(std::size_t config, std::size_t problem) const {
+  return std::isfinite(first_ns[problem]) &&
+         kFasterRatio * time_ns[config][problem] <= first_ns[problem];
+}
+
 std::vector<std::size_t> cover(const CrossTimes& times, double slow_down, std::size_t most) {
   const LogRatios logs(times);
   double enough = std::log(1 + slow_down);
@@ -230,30 +235,52 @@ std::vector<double> regrets(const CrossTimes& times, const std::vector<std::size
   return all;
 }
 
+std::vector<std::vector<std::size_t>> fast_for(const CrossTimes& times,
+                                               const std::vector<std::size_t>& chosen) {
+  const std::vector<Problem>& problems = times.problems;
+  std::vector<std::vector<std::size_t>> all(chosen.size());
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (!times.is_faster(chosen[i], i)) continue;
+    for (std::size_t other = 0; other < chosen.size(); ++other) {
+      if (!times.is_faster(chosen[i], other)) continue;
+      const Distance distance = distance_of(problems[other], problems[i]);
+      if (!distance.is_below || distance.num_other != 1 || distance.factor > kNearFactor) continue;
+      const bool is_next = std::ranges::none_of(problems, [&](const Problem& between) {
+        const Distance to_other = distance_of(between, problems[other]);
+        const Distance to_own = distance_of(between, problems[i]);
+        return to_other.is_above && to_own.is_below && to_other.num_other * to_own.num_other > 0;
+      });
+      if (is_next) all[i].push_back(other);
+    }
+  }
+  return all;
+}
+
 std::vector<LeftOut> leave_each_out(const CrossTimes& times, double slow_down, std::size_t most) {
   std::vector<LeftOut> all;
   for (std::size_t i = 0; i < times.problems.size(); ++i) {
-    const std::vector<std::size_t> configs = cover(without(times, i), slow_down, most);
-    const std::optional<std::size_t> nearest = nearest_other(times.problems, i);
-    if (configs.empty() || !nearest) continue;
-    const std::vector<std::size_t> chosen = fastest_of(times, configs);
-    Around around;
-    for (std::size_t other = 0; other < times.problems.size(); ++other) {
-      if (other == i) continue;
-      around.add(distance_of(times.problems[other], times.problems[i]), other);
-    }
-    const auto below = around.below(), above = around.above();
-    const auto known = [&](std::size_t place) {
-      return KnownTimes{times.time_ns[chosen[place]][place],
-                        std::min(times.library_ns[place], times.first_ns[place])};
+    const CrossTimes others = without(times, i);
+    const std::vector<std::size_t> configs = cover(others, slow_down, most);
+    if (configs.empty() || others.problems.empty()) continue;
+    const std::vector<std::size_t> chosen = fastest_of(others, configs);
+    const std::vector<std::vector<std::size_t>> relations = fast_for(others, chosen);
+    const auto to = [&](std::size_t other) {
+      return distance_of(others.problems[other], times.problems[i]);
     };
-    const bool is_safe = below && above && is_safely_faster(known(*below), known(*above));
+    std::optional<std::size_t> nearest, above;
+    for (std::size_t other = 0; other < others.problems.size(); ++other) {
+      if (!nearest || to(other).factor < to(*nearest).factor) nearest = other;
+      const bool is_between =
+          to(other).is_above && to(other).num_other == 1 &&
+          std::ranges::any_of(relations[other], [&](auto each) { return to(each).is_below; });
+      if (is_between && (!above || to(other).factor < to(*above).factor)) above = other;
+    }
     const double first_ns = times.first_ns[i];
     LeftOut left;
     left.problem = i;
-    left.library = std::isfinite(first_ns) && !is_safe;
-    const std::size_t row = is_safe ? *above : *nearest;
-    const double time_ns = left.library ? first_ns : times.time_ns[chosen[row]][i];
+    left.library = std::isfinite(first_ns) && !above;
+    const double time_ns =
+        left.library ? first_ns : times.time_ns[chosen[above.value_or(*nearest)]][i];
     if (!std::isfinite(time_ns)) continue;
     left.regret = time_ns / times.fastest_ns(i);
     if (std::isfinite(first_ns)) left.speedup = first_ns / time_ns;

@@ -21,6 +21,8 @@ struct CrossTimes {
 
   /// The least of any configuration and of the library.
   double fastest_ns(std::size_t problem) const;
+  /// Whether the configuration was clearly faster than the library's first choice.
+  bool is_faster(std::size_t config, std::size_t problem) const;
 };
 
 /// Configurations, as places in CrossTimes::time_ns, so that each problem has one that is at most
@@ -35,6 +37,10 @@ std::vector<std::size_t> fastest_of(const CrossTimes& times,
 
 /// PackRow::regret of each problem, which has the chosen configuration.
 std::vector<double> regrets(const CrossTimes& times, const std::vector<std::size_t>& chosen);
+
+/// PackRow::fast_for of each problem, which has the chosen configuration.
+std::vector<std::vector<std::size_t>> fast_for(const CrossTimes& times,
+                                               const std::vector<std::size_t>& chosen);
 
 /// What a program gets for a problem that took no part in the choice.
 struct LeftOut {

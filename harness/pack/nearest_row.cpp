@@ -14,6 +14,7 @@ Distance distance_of(std::span<const double> tuned, std::span<const double> prob
   for (std::size_t i = 0; i < problem.size(); ++i) {
     const double x = tuned[i], y = problem[i];
     if (x == y) continue;
+    ++distance.num_other;
     (x < y ? distance.is_above : distance.is_below) = false;
     is_finite = is_finite && x > 0 && y > 0;
     larger *= std::max(x, y);
@@ -25,12 +26,6 @@ Distance distance_of(std::span<const double> tuned, std::span<const double> prob
 
 Distance distance_of(const Problem& tuned, const Problem& problem) {
   return distance_of(numbers_of(tuned), numbers_of(problem));
-}
-
-void Around::add(const Distance& distance, std::size_t place) {
-  if (distance.is_below == distance.is_above) return;
-  Nearest& nearest = distance.is_below ? below_ : above_;
-  if (distance.factor < nearest.factor) nearest = {place, distance.factor};
 }
 
 namespace {
@@ -61,26 +56,36 @@ struct Search {
     const auto first_of = [&](std::size_t row) { return table.numbers[row * numbers.size()]; };
     const auto begin = table.by_first.begin(), end = table.by_first.end();
     auto right = std::ranges::lower_bound(begin, end, numbers[0], {}, first_of), left = right;
-    Around around;
-    // `side` is how far the nearest row on that side is.
-    const auto may_matter = [&](double factor, double side) {
-      if (factor > most_factor) return false;
+    const PackRow *below = nullptr, *above = nullptr;
+    double above_factor = std::numeric_limits<double>::infinity();
+    const auto may_be_next = [&](double factor) {
       const bool is_taken = next.row != nullptr && next.order.tier <= tier;
-      return !is_taken || factor <= std::max(side, next.order.factor);
+      return factor <= most_factor && (!is_taken || factor <= next.order.factor);
     };
     const auto visit = [&](std::size_t row) {
       const Distance to = distance(table, row);
       if (to.factor > most_factor || !is_measured(table.rows[row])) return;
-      around.add(to, row);
       offer({tier, to.factor, place + row}, table, row);
+      if (!to.is_above || to.num_other != 1 || to.factor >= above_factor) return;
+      for (const std::size_t other : table.rows[row].fast_for) {
+        if (!distance(table, other).is_below) continue;
+        below = &table.rows[other];
+        above = &table.rows[row];
+        above_factor = to.factor;
+      }
     };
     for (bool is_left = true, is_right = true; is_left || is_right;) {
-      is_left = left != begin && may_matter(numbers[0] / first_of(left[-1]), around.below_factor());
+      is_left = left != begin && may_be_next(numbers[0] / first_of(left[-1]));
       if (is_left) visit(*--left);
-      is_right = right != end && may_matter(first_of(*right) / numbers[0], around.above_factor());
+      const double factor = right == end ? 0 : first_of(*right) / numbers[0];
+      is_right =
+          right != end && (may_be_next(factor) || factor <= std::min(most_factor, above_factor));
       if (is_right) visit(*right++);
     }
-    if (next.table == &table) next.around = around;
+    if (next.table == &table) {
+      next.below = below;
+      next.above = above;
+    }
   }
 
   /// Offers the others.

@@ -13,40 +13,21 @@
 
 namespace assay {
 
+/// How far from a problem a row may be, where a program sets no other limit.
+inline constexpr double kNearFactor = 16;
+
 /// Where a tuned problem lies, seen from another.
 struct Distance {
   /// The product over the sizes and traits of the larger over the smaller; infinite where only one
   /// is positive.
   double factor = 1;
   bool is_below = true, is_above = true;  // none of its sizes is larger, or smaller
+  int num_other = 0;                      // sizes and traits that differ
 };
 
 /// Of two problems of an op, or of their numbers.
 Distance distance_of(const Problem& tuned, const Problem& problem);
 Distance distance_of(std::span<const double> tuned, std::span<const double> problem);
-
-/// The nearest of the tuned problems whose sizes are none larger than a problem's, and of those
-/// whose sizes are none smaller. A problem between two is neither so small that a tile of the
-/// larger one's configuration is wasted, nor so large that one more is needed.
-class Around {
- public:
-  /// `place` is what below() and above() say of it. The problem itself is on neither side.
-  void add(const Distance& distance, std::size_t place);
-
-  std::optional<std::size_t> below() const { return below_.place; }
-  std::optional<std::size_t> above() const { return above_.place; }
-  /// How far they are; infinite where there are none.
-  double below_factor() const { return below_.factor; }
-  double above_factor() const { return above_.factor; }
-
- private:
-  struct Nearest {
-    std::optional<std::size_t> place;
-    double factor = std::numeric_limits<double>::infinity();
-  };
-
-  Nearest below_, above_;
-};
 
 /// What decides which of two rows is tried first.
 struct RowOrder {
@@ -65,7 +46,10 @@ struct Ranked {
   RowOrder order;
   const PackTable* table = nullptr;
   const PackRow* row = nullptr;
-  Around around = {};  // of the rows of the table that are near
+  /// Two near rows of the table between which the problem lies, the nearest above for whose
+  /// problem and that below the configuration above was fast (PackRow::fast_for). Null: none.
+  const PackRow* below = nullptr;
+  const PackRow* above = nullptr;
 };
 
 /// The first row of the op to try behind `last`, which is null ahead of the first: near ones by

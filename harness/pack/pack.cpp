@@ -62,7 +62,8 @@ nlohmann::json row_json(const PackRow& row) {
                          {"cublas", row.cublas},
                          {"regret", row.regret},
                          {"verified", row.verified},
-                         {"measured_code", row.measured_code}};
+                         {"measured_code", row.measured_code},
+                         {"fast_for", row.fast_for}};
   for (const auto& [name, number] : row.problem) json["problem"].push_back(number);
   for (const auto& [name, value] : row.config) json["configuration"].push_back(value_json(value));
   return json;
@@ -126,14 +127,17 @@ class IndexReader {
     table.device = source.at("device").get<DeviceInfo>();
     table.conditions = source.at("conditions").get<std::string>();
     table.measured_at = source.at("measured_at").get<std::string>();
-    for (const nlohmann::json& row : list(source.at("rows")))
-      table.rows.push_back(read_row(row, table.op));
+    const nlohmann::json& rows = list(source.at("rows"));
+    for (const nlohmann::json& row : rows) {
+      table.rows.push_back(read_row(row, table.op, rows.size()));
+    }
     table.note_numbers();
     table.default_row = index(source.at("default"), table.rows.size(), "the default row");
     return table;
   }
 
-  PackRow read_row(const nlohmann::json& source, const std::string& op) const {
+  PackRow read_row(const nlohmann::json& source, const std::string& op,
+                   std::size_t num_rows) const {
     PackRow row;
     row.kernel = index(source.at("kernel"), pack_.kernels.size(), "kernel");
     const KernelSpec& kernel = pack_.kernels[row.kernel].spec;
@@ -173,6 +177,9 @@ class IndexReader {
     row.regret = positive(source.at("regret"));
     row.verified = source.at("verified").get<bool>();
     row.measured_code = source.at("measured_code").get<bool>();
+    for (const nlohmann::json& other : list(source.at("fast_for"))) {
+      row.fast_for.push_back(index(other, num_rows, "the row"));
+    }
     return row;
   }
 

@@ -15,7 +15,6 @@ namespace {
 
 // So many plans are remembered. A plan takes about 10 KB.
 constexpr std::size_t kMostPlans = 4096;
-constexpr double kDefaultFactor = 16;
 
 /// Where cuBLASLt is looked for: first the one that the program has loaded, or the loader finds.
 LibraryFolders cublas_folders() {
@@ -208,7 +207,7 @@ std::shared_ptr<TunedPlan> OpenPack::choose_plan(const assay_request& request, C
     const std::lock_guard lock(mutex_);
     info = &gpu(device).info;  // stays where it is
   }
-  const double factor = request.most_factor > 0 ? request.most_factor : kDefaultFactor;
+  const double factor = request.most_factor > 0 ? request.most_factor : kNearFactor;
   try {
     Choice choice = choose(pack(), request.op, problem, *info, factor, Fallback::allowed);
     if (choice.match == Match::fallback && !has_cublas()) {

@@ -44,9 +44,11 @@ std::string with(const std::string& pointer, const nlohmann::json& value) {
 }
 
 TEST(Pack, ReadsWhatItWrote) {
-  const Pack pack = example();
+  Pack pack = example();
+  pack.tables[0].rows[1].fast_for = {0};
   const Pack again = read(sealed(pack));
   EXPECT_EQ(index_text(again), index_text(pack));
+  EXPECT_EQ(again.tables[0].rows[1].fast_for, pack.tables[0].rows[1].fast_for);
   EXPECT_EQ(again.tables[0].rows[1].problem, pack.tables[0].rows[1].problem);
 }
 
@@ -141,14 +143,15 @@ TEST(Pack, RefusesWhatNoPackHas) {
   };
   refuses("kernel: x\n", "this is no pack");
   std::string later = sealed(example());
-  later[8] = 4;
-  refuses(later, "a pack of version 4, expected 3");
+  later[8] = 5;
+  refuses(later, "a pack of version 5, expected 4");
   refuses(seal_pack("[]", ""), "not as it must be");
   EXPECT_THROW(seal_pack(std::string(100, '['), ""), UsageError);
   refuses(with("/tables/0/rows/0/kernel", 1), "kernel 1 is none of 1");
   refuses(with("/tables/0/rows/0/kernel", -1), "kernel -1 is none of 1");
   refuses(with("/tables/0/rows/0/codes", {0, 7}), "machine code 7 is none of 1");
   refuses(with("/tables/0/default", 2), "the default row 2 is none of 2");
+  refuses(with("/tables/0/rows/1/fast_for", {2}), "the row 2 is none of 2");
   refuses(with("/tables/0/rows/0/problem", {1, 2}), "has 2 numbers");
   refuses(with("/tables/0/rows/0/problem", {1.5}), "a size is no integer");
   refuses(with("/tables/0/rows/0/configuration", {64, 1, 1.5}), "neither an integer nor a word");
