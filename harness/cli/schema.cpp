@@ -5,7 +5,7 @@
 #include "base/terminal.h"
 #include "cli/verbs.h"
 #include "report/entry_json.h"
-#include "spec/schema.h"
+#include "spec/keys.h"
 
 namespace assay {
 

@@ -1,4 +1,4 @@
-#include "spec/schema.h"
+#include "spec/keys.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
