@@ -38,6 +38,7 @@ std::uint32_t special_value(const std::string& name, const Warp& warp, std::uint
   if (base == "%lanemask_ge") return ~((1u << lane) - 1);
   if (base == "%smid") return static_cast<std::uint32_t>(block.cluster->index % 132);
   if (base == "%nsmid") return 132;
+  if (base == "WARP_SZ") return 32;
   if (base == "%dynamic_smem_size") return static_cast<std::uint32_t>(shape.dynamic_shared_bytes);
   if (base == "%total_smem_size" || base == "%aggr_smem_size") {
     return static_cast<std::uint32_t>(block.shared.size()) + kSharedBegin;

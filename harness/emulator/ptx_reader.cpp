@@ -342,7 +342,7 @@ class Reader : private PtxCursor {
       }
     }
     if (names_are_labels_) return label(std::string(name));
-    result.kind = name.front() == '%' ? Kind::special : Kind::name;
+    result.kind = name.front() == '%' || name == "WARP_SZ" ? Kind::special : Kind::name;
     result.name = name;
     return result;
   }

@@ -334,9 +334,8 @@ void follow_bad_values(Warp& warp, const Op& op, std::uint32_t lanes) {
     if (selects && slot == op.b && slot != op.a) value.lanes &= ~yes;
     used = {used.lanes | value.lanes, value.read};
   }
-  if (op.control == Control::meet && used.lanes != 0)
-    used.lanes = received(warp, op, used.lanes, lanes);
-  used.lanes &= lanes;
+  const bool is_received = op.control == Control::meet && used.lanes != 0;
+  used.lanes = lanes & (is_received ? received(warp, op, used.lanes, lanes) : used.lanes);
   const bool is_jump = op.control == Control::branch || op.control == Control::table;
   if (is_jump && used.lanes != 0 && warp.bad_reads[used.read].may_decide) used.lanes = 0;
   if (used.lanes != 0 && (is_jump ? decides_effect(ops, op) : has_effect(op))) {

@@ -118,6 +118,7 @@ TEST(Arithmetic, Bits) {
               [](U a, U, U c) { return a ^ c; });
   check_words("not.b32 %r0, %r1;", [](U a, U, U) { return ~a; });
   check_words("cnot.b32 %r0, %r1;", [](U a, U, U) { return U{a == 0}; });
+  check_words("mov.u32 %r4, WARP_SZ; add.u32 %r0, %r4, WARP_SZ;", [](U, U, U) { return 64u; });
   check_words("shl.b32 %r0, %r1, %r2;", [](U a, U b, U) { return b > 31 ? 0 : a << b; });
   check_words("shr.u32 %r0, %r1, %r2;", [](U a, U b, U) { return b > 31 ? 0 : a >> b; });
   check_words("shr.s32 %r0, %r1, %r2;",
