@@ -159,18 +159,6 @@ struct BulkCopy {
   Actor actor = {};
 };
 
-/// Moves bytes to global memory, or adds them up there.
-bool put_global(Warp& warp, const BulkCopy& copy, std::byte* to, const std::byte* from,
-                std::uint32_t bytes) {
-  if (copy.op->bytes == 0) {
-    note_global(warp, copy.lane, to, bytes, from);
-    std::memmove(to, from, bytes);
-    return true;
-  }
-  const PtxType type = copy.map ? element_type(copy.map->type) : copy.op->type;
-  return reduce_elements(static_cast<AtomicOperation>(copy.op->bytes - 1), type, to, from, bytes);
-}
-
 void carry_out(Warp& warp, const BulkCopy& copy) {
   const AsBegun as(warp, copy.op, copy.actor);
   const bool loads = copy.op->mode == 0;
@@ -187,13 +175,15 @@ void carry_out(Warp& warp, const BulkCopy& copy) {
       continue;
     }
     std::byte* const far = resolve(warp, copy.op->from.window, copy.lane, piece.global, piece.bytes,
-                                   loads ? Access::read : Access::write, align);
+                                   loads ? Access::read : Access::write, align,
+                                   loads || copy.op->bytes > 0 ? nullptr : near);
     if (far == nullptr) return;
-    if (loads) {
-      std::memmove(near, far, piece.bytes);
-    } else if (!put_global(warp, copy, far, near, piece.bytes)) {
-      warp.misuse(copy.lane, "a reduction that elements of this type do not have");
-      return;
+    const PtxType type = copy.map ? element_type(copy.map->type) : copy.op->type;
+    const auto operation = static_cast<AtomicOperation>(copy.op->bytes - 1);
+    if (copy.op->bytes == 0) {
+      std::memmove(loads ? near : far, loads ? far : near, piece.bytes);
+    } else if (!reduce_elements(operation, type, far, near, piece.bytes)) {
+      return warp.misuse(copy.lane, "a reduction that elements of this type do not have");
     }
   }
   if (loads) {

@@ -32,7 +32,7 @@ std::nullptr_t refuse_access(Warp& warp, int lane, fmt::format_string<A...> text
 }
 
 std::byte* resolve_shared(Warp& warp, int lane, std::uint32_t address, std::uint32_t bytes,
-                          Access access, bool own) {
+                          Access access, bool own, const std::byte* written) {
   const std::uint32_t rank = own ? warp.block->rank : address >> kRankShift;
   const std::uint32_t at = address & kOffsetMask;
   const auto& blocks = warp.block->cluster->blocks;
@@ -54,7 +54,7 @@ std::byte* resolve_shared(Warp& warp, int lane, std::uint32_t address, std::uint
     warp.misuse(lane, "{} shared memory of block {} of the cluster, which has ended", word(access),
                 rank);
   }
-  note_access(warp, block, lane, offset, bytes, access);
+  note_access(warp, block, lane, offset, bytes, access, written);
   return block.shared.data() + offset;
 }
 
@@ -95,7 +95,6 @@ void load_lane(Warp& warp, const Op& op, int lane) {
   const Access access = op.mode != 0 ? Access::sync : Access::read;
   const std::uint64_t address = address_of(warp, op.at, lane);
   const std::byte* from = resolve(warp, op.at, lane, bytes, access);
-  if (op.mode == 0 && op.at.window <= Window::global) note_global(warp, lane, from, bytes);
   for (const std::int32_t slot : op.list) {
     std::int64_t value = 0;
     if (from != nullptr) {
@@ -115,17 +114,16 @@ void store_lane(Warp& warp, const Op& op, int lane) {
   const Access access = op.mode != 0 ? Access::update : Access::write;
   warp.progress();
   const std::uint64_t address = address_of(warp, op.at, lane);
-  std::byte* to = resolve(warp, op.at, lane, bytes, access);
+  std::array<std::byte, 8 * kBytes> values;
+  for (std::size_t i = 0; i < op.list.size(); ++i) {
+    const std::uint64_t value = warp.get(op.list[i], lane, op.is_wide);
+    std::memcpy(&values[i * kBytes], &value, kBytes);
+  }
+  std::byte* const to =
+      resolve(warp, op.at, lane, bytes, access, op.mode == 0 ? values.data() : nullptr);
   if (to == nullptr) return;
   if (op.mode != 0) order_strong(warp, address, op.mode == 2, false);
-  for (const std::int32_t slot : op.list) {
-    const std::uint64_t value = warp.get(slot, lane, op.is_wide);
-    if (op.mode == 0 && op.at.window <= Window::global) {
-      note_global(warp, lane, to, kBytes, reinterpret_cast<const std::byte*>(&value));
-    }
-    std::memcpy(to, &value, kBytes);
-    to += kBytes;
-  }
+  std::memcpy(to, values.data(), bytes);
 }
 
 /// By the binary logarithm of an element's bytes.
@@ -253,7 +251,7 @@ void decode_atomic(Form& form) {
 }  // namespace
 
 std::byte* resolve(Warp& warp, Window window, int lane, std::uint64_t address, std::uint32_t bytes,
-                   Access access, std::uint32_t align) {
+                   Access access, std::uint32_t align, const std::byte* written) {
   if ((address & (align - 1)) != 0) {
     warp.report(FindingKind::misaligned,
                 fmt::format("{} {} bytes at {:#x}, which is no multiple of {}", word(access), bytes,
@@ -277,10 +275,13 @@ std::byte* resolve(Warp& warp, Window window, int lane, std::uint64_t address, s
   }
   if (window == Window::shared || window == Window::cluster) {
     return resolve_shared(warp, lane, static_cast<std::uint32_t>(address), bytes, access,
-                          window == Window::shared);
+                          window == Window::shared, written);
   }
   if (window != Window::local && window != Window::param) {
-    return resolve_global(warp, lane, address, bytes, access);
+    std::byte* const place = resolve_global(warp, lane, address, bytes, access);
+    const bool loads = access == Access::read && warp.actor == nullptr;
+    if (loads || written != nullptr) note_global(warp, lane, place, bytes, written);
+    return place;
   }
   const LaunchState& launch = warp.block->cluster->launch;
   const bool is_local = window == Window::local;

@@ -57,9 +57,9 @@ auto for_integer(PtxType type, F f) {
 /// `sync`: an mbarrier or a strong load, which do not race with their like.
 enum class Access : std::uint8_t { read, write, update, sync };
 
-/// The bytes behind an address, or null after a finding.
+/// The bytes behind an address, or null after a finding. `written`: what a plain write puts there.
 std::byte* resolve(Warp& warp, Window window, int lane, std::uint64_t address, std::uint32_t bytes,
-                   Access access, std::uint32_t align);
+                   Access access, std::uint32_t align, const std::byte* written = nullptr);
 
 /// The address of an operand [x + n] in a lane.
 inline std::uint64_t address_of(const Warp& warp, const Address& at, int lane) {
@@ -68,8 +68,8 @@ inline std::uint64_t address_of(const Warp& warp, const Address& at, int lane) {
 
 /// Likewise of an operand [x + n], which is aligned to its size.
 inline std::byte* resolve(Warp& warp, const Address& at, int lane, std::uint32_t bytes,
-                          Access access) {
-  return resolve(warp, at.window, lane, address_of(warp, at, lane), bytes, access, bytes);
+                          Access access, const std::byte* written = nullptr) {
+  return resolve(warp, at.window, lane, address_of(warp, at, lane), bytes, access, bytes, written);
 }
 
 /// An offset in shared memory, of the block of a rank.

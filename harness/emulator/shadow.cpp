@@ -151,7 +151,7 @@ std::uint32_t signals_of(ClusterState& cluster, std::uint32_t mbarrier) {
 }
 
 void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, std::uint32_t bytes,
-                 Access access) {
+                 Access access, const std::byte* written) {
   const Actor* const actor = warp.actor;
   const bool is_write = access == Access::write || access == Access::update;
   const bool is_atomic = access == Access::update || access == Access::sync;
@@ -197,6 +197,11 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
         warp.report(FindingKind::race, text, lane);
       }
     };
+    // Several may write the same: what is there already.
+    if (written != nullptr && (note.bytes & ~word.initialised) == 0 &&
+        std::memcmp(block.shared.data() + at, written + (at - offset), in_word) == 0) {
+      continue;
+    }
     const bool races = (word.write.bytes & note.bytes) != 0 &&
                        !(is_atomic && word.write.is_atomic) && !is_ordered(word.write);
     if (races) report(word.write, true);

@@ -91,16 +91,17 @@ enum Beside : std::uint32_t { kCopies = 1, kBulkStores = 2, kProducts = 3 };
 std::uint32_t actor_of(const Warp& warp, Beside beside);
 std::uint32_t signals_of(ClusterState& cluster, std::uint32_t mbarrier);
 
-/// Notes an access to shared memory of a block, and reports a race, or bytes that nobody wrote.
+/// Notes an access to shared memory of a block, and reports a race, or bytes that nobody wrote. No
+/// race is a write of what is there already: `written`, null where that is not known.
 void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, std::uint32_t bytes,
-                 Access access);
+                 Access access, const std::byte* written);
 
 /// Notes a plain access to global memory (of bytes that are `written` there next; null: they are
 /// read), and reports one to what another cluster wrote without an order between: since the write,
 /// one of the two clusters had no strong access, atomic or fence. That is less than the order that
 /// PTX asks for, so that a race may be missed, but none is made up.
 void note_global(Warp& warp, int lane, const std::byte* at, std::uint32_t bytes,
-                 const std::byte* written = nullptr);
+                 const std::byte* written);
 /// Notes a strong access, an atomic or a fence: the warp may have released or acquired by it.
 void note_strong(Warp& warp);
 

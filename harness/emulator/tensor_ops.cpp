@@ -160,12 +160,10 @@ void move_matrix(Warp& warp, const Op& op, std::uint32_t lanes) {
       std::uint64_t address = address_of(warp, op.at, lane) + first * element_bytes;
       auto* word = reinterpret_cast<std::byte*>(&words_out(warp, op.list[i])[lane]);
       for (int done = 0; done < 4; done += bytes, word += bytes) {
-        std::byte* const place = resolve(warp, op.at.window, lane, address, bytes, kAccess, bytes);
+        std::byte* const place = resolve(warp, op.at.window, lane, address, bytes, kAccess, bytes,
+                                         kLoads ? nullptr : word);
         address += pitch * element_bytes;
         if (place == nullptr) continue;
-        if (op.at.window <= Window::global) {
-          note_global(warp, lane, place, bytes, kLoads ? nullptr : word);
-        }
         std::memcpy(kLoads ? word : place, kLoads ? place : word, bytes);
       }
     }

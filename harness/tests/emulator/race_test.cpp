@@ -49,10 +49,19 @@ TEST(Races, ABarrierOrdersThreads) {
             "");
 }
 
+TEST(Races, SeveralMayWriteTheSame) {
+  const std::string seven = "st.shared.u32 [%r2], 7; ";
+  const std::string read = "bar.sync 0; ld.shared.u32 %r5, [%r2]; ";
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) EXPECT_EQ(races(seven + read + seven, seed), "");
+  EXPECT_TRUE(has_race(seven + "ld.shared.u32 %r5, [%r2]; "));
+  EXPECT_TRUE(has_race("st.shared.u32 [%r2], %r1; " + read));
+  EXPECT_TRUE(has_race(seven + read + "st.shared.u32 [%r2], 8; "));
+}
+
 TEST(Races, WhatNothingUsesMayBeOverwritten) {
   // Kernels read a slice ahead that they drop, while other warps write their output there.
   const std::string begin = "st.shared.u32 [%r3], %r1; bar.sync 0; ld.shared.u32 %r7, [%r4]; ";
-  const std::string write = "st.shared.u32 [%r3], %r1; ";
+  const std::string write = "st.shared.u32 [%r3], %r4; ";
   const std::string matrix =
       "st.shared.u32 [%r3], %r1; bar.sync 0; and.b32 %r9, %r1, 7; mad.lo.u32 %r9, %r9, 16, %r2; "
       "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r7}, [%r9]; ";
