@@ -308,6 +308,9 @@ void BlockState::check_barrier(NamedBarrier& barrier) {
   if (barrier.expected == 0 ? !all : complete < barrier.expected) return;
   ++barrier.generation;
   ++cluster->num_progress;
+  for (const Warp& warp : warps) {  // those that have ended count as there
+    if (barrier.expected == 0 && warp.alive == 0) barrier.point.arriving.join(warp.order);
+  }
   complete_phase(barrier.point);
   std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
   std::copy(barrier.reduced, barrier.reduced + 3, barrier.result);

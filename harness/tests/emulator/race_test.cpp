@@ -49,6 +49,15 @@ TEST(Races, ABarrierOrdersThreads) {
             "");
 }
 
+TEST(Races, ABarrierOrdersThreadsThatHaveEnded) {
+  const std::string begin = "st.shared.u32 [%r3], %r1; @!%p2 exit; ";
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    EXPECT_EQ(races(begin + "bar.sync 0; ld.shared.u32 %r5, [%r4];", seed), "");
+  }
+  EXPECT_NE(races(begin + "ld.shared.u32 %r5, [%r4];"), "");
+  EXPECT_NE(races(begin + "bar.sync 0, 32; ld.shared.u32 %r5, [%r4];"), "");
+}
+
 TEST(Races, SeveralMayWriteTheSame) {
   const std::string seven = "st.shared.u32 [%r2], 7; ";
   const std::string read = "bar.sync 0; ld.shared.u32 %r5, [%r2]; ";
