@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "emulator/ops.h"
@@ -11,24 +12,22 @@ namespace {
 constexpr std::uint32_t kLess = 1, kEqual = 2, kGreater = 4, kUnordered = 8;
 
 std::uint32_t comparison_of(std::string_view word, bool of_floats) {
-  static const std::map<std::string_view, std::uint32_t> kWords{
-      {"eq", kEqual},
-      {"ne", kLess | kGreater},
-      {"lt", kLess},
-      {"le", kLess | kEqual},
-      {"gt", kGreater},
-      {"ge", kGreater | kEqual},
-      {"lo", kLess},
-      {"ls", kLess | kEqual},
-      {"hi", kGreater},
-      {"hs", kGreater | kEqual},
-      {"num", kLess | kEqual | kGreater},
-      {"nan", kUnordered},
-  };
+  constexpr std::uint32_t kAtMost = kLess | kEqual, kAtLeast = kGreater | kEqual;
+  constexpr std::string_view kWords[] = {"eq", "ne", "lt", "le", "gt",  "ge",
+                                         "lo", "ls", "hi", "hs", "num", "nan"};
+  constexpr std::uint32_t kMeanings[] = {
+      kEqual, kLess | kGreater, kLess,    kAtMost,  kGreater,           kAtLeast,
+      kLess,  kAtMost,          kGreater, kAtLeast, kAtMost | kGreater, kUnordered};
   const bool or_unordered = of_floats && word.size() == 3 && word.ends_with('u');  // ltu
-  const auto found = kWords.find(or_unordered ? word.substr(0, 2) : word);
-  if (found == kWords.end() || (!of_floats && word == "nan")) throw UnknownForm();
-  return found->second | (or_unordered ? kUnordered : 0);
+  const auto* const found = std::ranges::find(kWords, or_unordered ? word.substr(0, 2) : word);
+  if (found == std::end(kWords) || (!of_floats && word == "nan")) throw UnknownForm();
+  return kMeanings[found - kWords] | (or_unordered ? kUnordered : 0);
+}
+
+template <class T>
+std::uint32_t relation(T x, T y) {
+  const std::uint32_t is = (x < y ? kLess : 0) | (x == y ? kEqual : 0) | (x > y ? kGreater : 0);
+  return is != 0 ? is : kUnordered;
 }
 
 /// With a predicate: bits 4 and 5 of op.mode say how.
@@ -55,11 +54,8 @@ void compare(Warp& warp, const Op& op, std::uint32_t lanes) {
     }
   };
   const std::uint32_t what = op.mode, yes = op.bytes;
-  const std::uint32_t holds = lanes_where([=](int i) {
-    const auto x = value(a[i]), y = value(b[i]);
-    const std::uint32_t is = (x < y ? kLess : 0) | (x == y ? kEqual : 0) | (x > y ? kGreater : 0);
-    return ((is != 0 ? is : kUnordered) & what) != 0;
-  });
+  const std::uint32_t holds =
+      lanes_where([=](int i) { return (relation(value(a[i]), value(b[i])) & what) != 0; });
   const std::uint32_t result = combined(warp, op, holds), opposite = combined(warp, op, ~holds);
   if (yes != 0) {
     std::uint32_t* const out = warp.at(op.out);
@@ -68,6 +64,18 @@ void compare(Warp& warp, const Op& op, std::uint32_t lanes) {
   }
   warp.set_predicate(op.out, lanes, result);
   if (op.target >= 0) warp.set_predicate(op.target, lanes, opposite);
+}
+
+/// set of a 16-bit float, or of the two of a pair.
+void compare_halves(Warp& warp, const Op& op, int i) {
+  std::uint32_t result = 0;
+  for (int shift = 0; shift < bits_of(op.from_type); shift += 16) {
+    const auto value = [&](std::int32_t slot) {
+      return decode(op.from_type, warp.in(slot)[i] >> shift & 0xffff);
+    };
+    if ((relation(value(op.a), value(op.b)) & op.mode) != 0) result |= op.bytes << shift;
+  }
+  warp.at(op.out)[i] = result;
 }
 
 Handler comparison(PtxType type, bool flushes) {
@@ -120,10 +128,16 @@ void decode_comparison(Form& form) {
   op.mode = comparison_of(form.parts[1], is_float(type));
   if (form.has("or")) op.mode |= 1 << 4;
   if (form.has("xor")) op.mode |= 2 << 4;
-  if (is_value) op.bytes = form.type() == PtxType::f32 ? 0x3f800000u : ~0u;
+  const bool of_halves = is_value && type >= PtxType::f16 && type <= PtxType::bf16x2;
+  const std::uint64_t yes = is_float(form.type()) ? encode(form.type(), 1)
+                            : is_pair(type)       ? 0xffff
+                                                  : ~0u;
+  if (is_value) op.bytes = static_cast<std::uint32_t>(yes);
   const std::string_view letters = is_value ? "uttp" : "pttp";
   form.take(letters.substr(0, form.num_operands()), type);
-  op.run = comparison(type, op.modifiers.flush_subnormals);
+  op.from_type = type;
+  if (of_halves && op.c != kNoSlot) throw UnknownForm();
+  op.run = of_halves ? each<compare_halves> : comparison(type, op.modifiers.flush_subnormals);
 }
 
 /// The value of an integer type, extended to 64 bits.

@@ -95,14 +95,7 @@ FloatFields fields_of(PtxType type) {
   return {facts.exponent_bits, facts.fraction_bits};
 }
 
-bool is_signed(PtxType type) { return type >= PtxType::s8 && type <= PtxType::s64; }
-
-bool is_float(PtxType type) { return type >= PtxType::f16; }
-
-bool is_pair(PtxType type) {
-  return type == PtxType::f16x2 || type == PtxType::bf16x2 || type == PtxType::e4m3x2 ||
-         type == PtxType::e5m2x2;
-}
+bool is_pair(PtxType type) { return kTypes[static_cast<std::size_t>(type)].name.ends_with("x2"); }
 
 std::uint64_t encode(PtxType format, double value, const Modifiers& how) {
   const Shape shape = shape_of(format);

@@ -39,8 +39,8 @@ enum class PtxType : std::uint8_t {
 PtxType ptx_type(std::string_view part);
 int bits_of(PtxType type);
 inline int bytes_of(PtxType type) { return bits_of(type) / 8; }
-bool is_signed(PtxType type);
-bool is_float(PtxType type);
+inline bool is_signed(PtxType type) { return type >= PtxType::s8 && type <= PtxType::s64; }
+inline bool is_float(PtxType type) { return type >= PtxType::f16; }
 /// Two numbers in a register.
 bool is_pair(PtxType type);
 

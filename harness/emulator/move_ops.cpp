@@ -96,20 +96,15 @@ void decode_mov(Form& form) {
     }
     return;
   }
-  if (from.kind == OperandKind::list || to.kind == OperandKind::list) {
-    const std::vector<PtxOperand>& parts = from.kind == OperandKind::list ? from.parts : to.parts;
-    if (bits_of(type) > 64 || parts.empty() || parts.size() > 8) throw UnknownForm();
-    op.bytes = bytes_of(type) / static_cast<std::uint32_t>(parts.size());
+  const bool packs = from.kind == OperandKind::list;
+  if (packs || to.kind == OperandKind::list) {
+    const std::size_t parts = (packs ? from : to).parts.size();
+    if (bits_of(type) > 64 || parts == 0 || parts > 8) throw UnknownForm();
+    op.bytes = bytes_of(type) / static_cast<std::uint32_t>(parts);
     if (op.bytes == 0 || op.bytes > 4) throw UnknownForm();
-    if (from.kind == OperandKind::list) {
-      op.list = form.in_each(1, PtxType::b32);
-      op.out = form.out(to, type);
-      op.run = each<pack>;
-    } else {
-      op.list = form.out_each(0, PtxType::b32);
-      op.a = form.in(from, type);
-      op.run = each<unpack>;
-    }
+    op.list = packs ? form.in_each(1, PtxType::b32) : form.out_each(0, PtxType::b32);
+    (packs ? op.out : op.a) = packs ? form.out(to, type) : form.in(from, type);
+    op.run = packs ? each<pack> : each<unpack>;
     return;
   }
   op.out = form.out(to, type);

@@ -147,8 +147,8 @@ class Reader : private PtxCursor {
         continue;
       } else if (token.is(".loc")) {
         read_location(token.line);
-      } else if (token.is(".reg")) {
-        read_registers();
+      } else if (token.text.starts_with(".reg")) {  // ".reg .b32" or ".reg.b32"
+        read_registers(token.text.size() > 4 ? token.text.substr(4) : "");
       } else if (token.is(".pragma")) {
         skip_to(";");
       } else if (space_of(token.text) != PtxSpace::none) {
@@ -203,9 +203,9 @@ class Reader : private PtxCursor {
     skip_line(line);
   }
 
-  void read_registers() {
+  void read_registers(std::string_view type) {
     while (peek().is(".v2") || peek().is(".v4")) fail("emulator/unsupported: registers of vectors");
-    const std::string_view type = next().text;
+    if (type.empty()) type = next().text;
     const int bits = declared_bits(type);
     if (bits == 0) fail("{} is no type", type);
     do {

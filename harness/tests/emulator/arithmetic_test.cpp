@@ -211,6 +211,23 @@ TEST(Arithmetic, ComparisonsAndSelections) {
               [&](U a, U b, U) { return U{flushed(a) < flushed(b)}; });
   check_words("set.eq.ftz.u32.f32 %r0, %f1, %f2;",
               [&](U a, U b, U) { return flushed(a) == flushed(b) ? ~0u : 0; });
+  const auto of_pairs = [](U a, U b, PtxType type, U yes) {
+    const auto half = [&](int i) {
+      return decode(type, a >> i & 0xffff) <= decode(type, b >> i & 0xffff) ? yes << i : 0;
+    };
+    return half(0) | half(16);
+  };
+  check_words("set.le.f16x2.f16x2 %r0, %r1, %r2;",
+              [&](U a, U b, U) { return of_pairs(a, b, PtxType::f16, 0x3c00); });
+  check_words("set.le.bf16x2.bf16x2 %r0, %r1, %r2;",
+              [&](U a, U b, U) { return of_pairs(a, b, PtxType::bf16, 0x3f80); });
+  check_words("set.le.u32.f16x2 %r0, %r1, %r2;",
+              [&](U a, U b, U) { return of_pairs(a, b, PtxType::f16, 0xffff); });
+  check_words("{.reg.b16 half; set.nan.f16.f16 half, %h1, %h2; cvt.u32.u16 %r0, half;}",
+              [](U a, U b, U) {
+                const bool is_nan = (a & 0x7fff) > 0x7c00 || (b & 0x7fff) > 0x7c00;
+                return is_nan ? 0x3c00u : 0;
+              });
   check_words("setp.geu.f32 %p1, %f1, %f2; selp.u32 %r0, 1, 0, %p1;",
               [](U a, U b, U) { return U{!(as_float(a) < as_float(b))}; });
   check_words(
