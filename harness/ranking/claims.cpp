@@ -151,29 +151,10 @@ class Claims {
   }
 
   std::string check_names() {
-    if (!is_identifier(rank_.op)) {
-      return fmt::format("'op' is '{}'; expected a name of letters, digits and underscores",
-                         printable_line(rank_.op));
-    }
-    if (!rank_.finished_at.empty() && !is_timestamp(rank_.finished_at)) {
-      return fmt::format("'timestamp' is '{}'; expected a time such as 2026-11-21T10:00:00Z",
-                         printable_line(rank_.finished_at));
-    }
-    if (!is_one_line(rank_.identity.cublas)) return "'cublas' has control characters";
-    for (const std::string& baseline : rank_.identity.baselines) {
-      if (!is_one_line(baseline)) return "a name in 'baselines' has control characters";
-    }
+    if (std::string wrong = wrong_names(rank_); !wrong.empty()) return wrong;
     for (const RankEntry& entry : rank_.entries) {
-      // Only a configuration has a kernel.
-      const std::string& name = entry.kernel.empty() ? entry.config : entry.kernel;
-      if (is_identifier(name)) continue;
-      return fmt::format("'{}' is '{}'; expected a name of letters, digits and underscores",
-                         entry.kernel.empty() ? "config" : "kernel", printable_line(name));
-    }
-    for (auto entry = rank_.entries.begin(); entry != rank_.entries.end(); ++entry) {
-      if (&find(rank_.entries, *entry) != &*entry) {
-        return name_of(entry->kernel, entry->config) + " is there twice";
-      }
+      if (&find(rank_.entries, entry) == &entry) continue;
+      return name_of(entry.kernel, entry.config) + " is there twice";
     }
     return "";
   }

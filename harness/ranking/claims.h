@@ -41,6 +41,8 @@ std::string contradiction(const Measurement& measurement);
 /// Whether what a metric of an entry was computed with is what the compiler reported of its trial.
 std::string contradiction(const RankEntry& entry, const CompileReport& compile);
 
+/// A name or a time of a verdict that is none.
+std::string wrong_names(const RankRecord& rank);
 std::string contradiction(const KernelVersion& kernel);
 std::string contradiction(const Toolchain& toolchain);
 std::string contradiction(const Protocol& protocol);

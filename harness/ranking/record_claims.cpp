@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/terminal.h"
 #include "base/text.h"
@@ -33,12 +35,10 @@ std::string wrong_time(std::string_view text) {
                      printable_line(text));
 }
 
-template <std::size_t kCount>
-std::string first_of(const std::array<std::string, kCount>& sentences) {
-  for (const std::string& sentence : sentences) {
-    if (!sentence.empty()) return sentence;
-  }
-  return "";
+template <class Sentences = std::initializer_list<std::string>>
+std::string first_of(const Sentences& sentences) {
+  const auto first = std::ranges::find_if_not(sentences, &std::string::empty);
+  return first == sentences.end() ? "" : *first;
 }
 
 /// Whether a trial that is called correct has passed its own check.
@@ -106,9 +106,9 @@ std::string contradiction(const TrialRecord& trial) {
     if (std::string wrong = contradiction(measurement); !wrong.empty()) return wrong;
   }
   const std::string reference = outcome.validation ? outcome.validation->reference : "";
-  return first_of<5>({wrong_figure(trial.compile), wrong_time(trial.finished_at),
-                      wrong_line("detail", outcome.kind), wrong_line("same_as", outcome.same_as),
-                      wrong_line("reference", reference)});
+  return first_of({wrong_figure(trial.compile), wrong_time(trial.finished_at),
+                   wrong_line("detail", outcome.kind), wrong_line("same_as", outcome.same_as),
+                   wrong_line("reference", reference)});
 }
 
 std::string contradiction(const Verification& verification) {
@@ -121,14 +121,14 @@ std::string contradiction(const Verification& verification) {
 }
 
 std::string contradiction(const Measurement& measurement) {
-  return first_of<2>({wrong_line("name", measurement.name), wrong_line("unit", measurement.unit)});
+  return first_of({wrong_line("name", measurement.name), wrong_line("unit", measurement.unit)});
 }
 
 std::string contradiction(const BaselineRecord& baseline) {
-  return first_of<7>({wrong_name("baseline", baseline.name), wrong_name("op", baseline.op),
-                      contradiction(baseline.timing), wrong_time(baseline.finished_at),
-                      wrong_line("detail", baseline.detail), wrong_line("cublas", baseline.cublas),
-                      wrong_line("contract_hash", baseline.contract_hash)});
+  return first_of({wrong_name("baseline", baseline.name), wrong_name("op", baseline.op),
+                   contradiction(baseline.timing), wrong_time(baseline.finished_at),
+                   wrong_line("detail", baseline.detail), wrong_line("cublas", baseline.cublas),
+                   wrong_line("contract_hash", baseline.contract_hash)});
 }
 
 std::string contradiction(const RankEntry& entry, const CompileReport& compile) {
@@ -143,16 +143,29 @@ std::string contradiction(const RankEntry& entry, const CompileReport& compile) 
   return "";
 }
 
+std::string wrong_names(const RankRecord& rank) {
+  std::vector<std::string> wrong{wrong_name("op", rank.op), wrong_time(rank.finished_at),
+                                 wrong_line("cublas", rank.identity.cublas)};
+  for (const std::string& name : rank.identity.baselines) {
+    wrong.push_back(wrong_line("baselines", name));
+  }
+  for (const RankEntry& entry : rank.entries) {  // only a configuration has a kernel
+    wrong.push_back(entry.kernel.empty() ? wrong_name("config", entry.config)
+                                         : wrong_name("kernel", entry.kernel));
+  }
+  return first_of(wrong);
+}
+
 std::string contradiction(const KernelVersion& kernel) {
-  return first_of<4>({wrong_name("name", kernel.name), wrong_name("op", kernel.op),
-                      wrong_line("source_hash", kernel.source_hash),
-                      wrong_line("contract_hash", kernel.contract_hash)});
+  return first_of({wrong_name("name", kernel.name), wrong_name("op", kernel.op),
+                   wrong_line("source_hash", kernel.source_hash),
+                   wrong_line("contract_hash", kernel.contract_hash)});
 }
 
 std::string contradiction(const Toolchain& toolchain) {
-  return first_of<4>({wrong_line("nvrtc", toolchain.nvrtc), wrong_line("arch", toolchain.arch),
-                      wrong_line("options", toolchain.options),
-                      wrong_line("driver", toolchain.driver)});
+  return first_of({wrong_line("nvrtc", toolchain.nvrtc), wrong_line("arch", toolchain.arch),
+                   wrong_line("options", toolchain.options),
+                   wrong_line("driver", toolchain.driver)});
 }
 
 std::string contradiction(const Protocol& protocol) {
@@ -164,8 +177,8 @@ std::string contradiction(const Protocol& protocol) {
 }
 
 std::string contradiction(const DeviceInfo& device) {
-  return first_of<3>({wrong_line("name", device.name), wrong_line("uuid", device.uuid),
-                      wrong_line("driver", device.driver)});
+  return first_of({wrong_line("name", device.name), wrong_line("uuid", device.uuid),
+                   wrong_line("driver", device.driver)});
 }
 
 }  // namespace assay

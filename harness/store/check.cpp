@@ -13,14 +13,6 @@
 namespace assay {
 namespace {
 
-using Problems = std::vector<std::string>;
-
-void check_pages(Database& database, Problems& problems) {
-  for (Query row = database.query("PRAGMA integrity_check"); row.step();) {
-    if (row.text(0) != "ok") problems.push_back("damaged file: " + row.text(0));
-  }
-}
-
 using Columns = std::set<std::pair<std::string, std::string>>;
 
 Columns columns_of(Database& database) {
@@ -34,123 +26,153 @@ Columns columns_of(Database& database) {
   return columns;
 }
 
-void check_schema(Database& database, Problems& problems) {
-  Database sound = Database::in_memory();
-  make_tables(sound);
-  const Columns found = columns_of(database);
-  for (const auto& [table, column] : columns_of(sound)) {
-    const auto any = found.lower_bound({table, ""});
-    if (any == found.end() || any->first != table) {
-      const std::string lost = fmt::format("table {} is missing", table);
-      if (problems.empty() || problems.back() != lost) problems.push_back(lost);
-    } else if (!found.contains({table, column})) {
-      problems.push_back(fmt::format("table {} has no column {}", table, column));
+/// Asks one question after the other, and gathers a sentence for each row that is wrong.
+class Check {
+ public:
+  explicit Check(Database& database) : database_(database) {}
+
+  std::vector<std::string> run() {
+    rows("PRAGMA integrity_check",
+         [](Query& row) { return row.text(0) == "ok" ? "" : "damaged file: " + row.text(0); });
+    // On damaged pages the other questions have no trustworthy answer, and without a table none.
+    if (problems_.empty()) check_schema();
+    if (!problems_.empty()) return problems_;
+    texts("SELECT id, text FROM config", "config", stored_config);
+    texts("SELECT id, text FROM problem", "problem", stored_problem);
+    texts("SELECT rank_id, config FROM rank_entry WHERE kernel <> ''", "rank_entry", stored_config);
+    texts("SELECT rank_id, figures FROM rank_entry", "rank_entry", stored_problem);
+    words("SELECT id, status FROM trial WHERE status <> 'running'", "trial", parse_status);
+    words("SELECT id, stop FROM timing", "timing", parse_stop_reason);
+    words("SELECT id, objective FROM rank", "rank", parse_objective);
+    rows("PRAGMA foreign_key_check", [](Query& row) {
+      return fmt::format("row {} of table {} belongs to a {} that does not exist",
+                         row.is_null(1) ? "(no number)" : row.text(1), row.text(0), row.text(2));
+    });
+    check_claims();
+    check_samples();
+    rows(
+        "SELECT id FROM timing WHERE id NOT IN (SELECT timing_id FROM trial WHERE timing_id IS "
+        "NOT NULL) AND id NOT IN (SELECT timing_id FROM baseline WHERE timing_id IS NOT NULL)",
+        [](Query& row) {
+          return fmt::format("timing {} belongs to no trial and no baseline", row.integer(0));
+        });
+    part([&] {
+      for (Query row = database_.query("SELECT DISTINCT trial_id FROM measurement"); row.step();) {
+        read_measurements(database_, row.integer(0));
+      }
+    });
+    // What is wrong so far would be found again.
+    if (!problems_.empty()) return problems_;
+    part([&] {
+      const Dimensions dimensions(database_);
+      const Matcher all({}, dimensions);
+      static const std::string trials = select_trials("''", "true ORDER BY trial.id");
+      rows(trials, [&](Query& row) {
+        const TrialRow trial = read_unchecked(row, dimensions);
+        const std::string wrong = contradiction(trial.record);
+        return wrong.empty() ? "" : fmt::format("trial {}: {}", trial.id, wrong);
+      });
+      part([&] { read_verifications(database_, dimensions); });
+      part([&] { read_stored_baselines(database_, dimensions, all, ""); });
+      part([&] { check_verdicts(dimensions, all); });
+    });
+    return problems_;
+  }
+
+ private:
+  /// `wrong_of` says what is wrong with a row; empty: nothing.
+  template <class WrongOf>
+  void rows(std::string_view sql, WrongOf wrong_of) {
+    for (Query row = database_.query(sql); row.step();) {
+      if (std::string wrong = wrong_of(row); !wrong.empty()) problems_.push_back(std::move(wrong));
     }
   }
-}
 
-/// Whether every text of a table can be read.
-template <class Parse>
-void check_texts(Query rows, const char* table, Parse parse, Problems& problems) {
-  while (rows.step()) {
+  /// Whether `parse` can read each text, which stands behind its row's number.
+  template <class Parse>
+  void texts(std::string_view sql, const char* table, Parse parse) {
+    rows(sql, [&](Query& row) -> std::string {
+      try {
+        parse(row.text(1));
+        return "";
+      } catch (const DamagedRow& error) {
+        return fmt::format("row {} of table {}: {}", row.integer(0), table, error.what());
+      }
+    });
+  }
+
+  /// Whether each word is one that `parse` knows. Another would be taken for some word that it is
+  /// not.
+  template <class Parse>
+  void words(std::string_view sql, const char* table, Parse parse) {
+    texts(sql, table, [&](const std::string& word) {
+      if (!parse(word)) throw DamagedRow("unknown word '{}'", word);
+    });
+  }
+
+  /// What cannot be read ends the part that reads it, and is one problem.
+  template <class Part>
+  void part(const Part& read) {
     try {
-      parse(rows.text(1));
-    } catch (const DamagedRow& error) {
-      problems.push_back(
-          fmt::format("row {} of table {}: {}", rows.integer(0), table, error.what()));
+      read();
+    } catch (const DamagedRow& damage) {
+      problems_.push_back(damage.what());
     }
   }
-}
 
-/// Whether each word is one that `parse` knows. Another would be taken for some word that it is
-/// not.
-template <class Parse>
-void check_words(Query rows, const char* table, Parse parse, Problems& problems) {
-  while (rows.step()) {
-    if (parse(rows.text(1))) continue;
-    problems.push_back(
-        fmt::format("row {} of table {}: unknown word '{}'", rows.integer(0), table, rows.text(1)));
-  }
-}
-
-void check_references(Database& database, Problems& problems) {
-  for (Query row = database.query("PRAGMA foreign_key_check"); row.step();) {
-    problems.push_back(fmt::format("row {} of table {} belongs to a {} that does not exist",
-                                   row.is_null(1) ? "(no number)" : row.text(1), row.text(0),
-                                   row.text(2)));
-  }
-}
-
-void check_claims(Database& database, Problems& problems) {
-  for (Query row = database.query(
-           "SELECT trial.id, pid, host, boot_id, process_start, unixepoch() - claimed_at, state, "
-           "name FROM trial JOIN sweep ON sweep.id = sweep_id WHERE status = 'running'");
-       row.step();) {
-    const Owner owner{row.text(2), row.text(3), row.integer(1), row.integer(4)};
-    if (row.text(6) == "running" && is_alive(owner, row.integer(5))) continue;
-    problems.push_back(
-        fmt::format("trial {} was left unfinished by process {} on {}; the next sweep of '{}' "
-                    "measures it",
-                    row.integer(0), owner.pid, owner.host, row.text(7)));
-  }
-}
-
-/// What the columns of a time say beside the numbers in them.
-void check_samples(Database& database, Problems& problems) {
-  for (Query row = database.query(
-           "SELECT trial.id, median_ns, length(times_ns) FROM trial JOIN timing ON timing.id = "
-           "timing_id");
-       row.step();) {
-    const std::int64_t id = row.integer(0);
-    if (row.integer(2) % static_cast<std::int64_t>(sizeof(double)) != 0) {
-      problems.push_back(fmt::format("the samples of trial {} end in the middle of a number", id));
-    } else if (row.is_null(1)) {
-      problems.push_back(fmt::format("trial {} has samples but no median", id));
+  void check_schema() {
+    Database sound = Database::in_memory();
+    make_tables(sound);
+    const Columns found = columns_of(database_);
+    for (const auto& [table, column] : columns_of(sound)) {
+      const auto any = found.lower_bound({table, ""});
+      if (any == found.end() || any->first != table) {
+        const std::string lost = fmt::format("table {} is missing", table);
+        if (problems_.empty() || problems_.back() != lost) problems_.push_back(lost);
+      } else if (!found.contains({table, column})) {
+        problems_.push_back(fmt::format("table {} has no column {}", table, column));
+      }
     }
   }
-}
 
-/// Whether each trial agrees with itself.
-void check_trials(Database& database, const Dimensions& dimensions, Problems& problems) {
-  static const std::string sql = select_trials("''", "true ORDER BY trial.id");
-  for (Query row = database.query(sql); row.step();) {
-    const TrialRow trial = read_unchecked(row, dimensions);
-    const std::string wrong = contradiction(trial.record);
-    if (!wrong.empty()) problems.push_back(fmt::format("trial {}: {}", trial.id, wrong));
+  void check_claims() {
+    rows(
+        "SELECT trial.id, pid, host, boot_id, process_start, unixepoch() - claimed_at, state, "
+        "name FROM trial JOIN sweep ON sweep.id = sweep_id WHERE status = 'running'",
+        [](Query& row) -> std::string {
+          const Owner owner{row.text(2), row.text(3), row.integer(1), row.integer(4)};
+          if (row.text(6) == "running" && is_alive(owner, row.integer(5))) return "";
+          return fmt::format(
+              "trial {} was left unfinished by process {} on {}; the next sweep of '{}' "
+              "measures it",
+              row.integer(0), owner.pid, owner.host, row.text(7));
+        });
   }
-}
 
-void check_timings(Database& database, Problems& problems) {
-  for (Query row = database.query(
-           "SELECT id FROM timing WHERE id NOT IN (SELECT timing_id FROM trial WHERE timing_id IS "
-           "NOT NULL) AND id NOT IN (SELECT timing_id FROM baseline WHERE timing_id IS NOT NULL)");
-       row.step();) {
-    problems.push_back(
-        fmt::format("timing {} belongs to no trial and no baseline", row.integer(0)));
+  /// What the columns of a time say beside the numbers in them.
+  void check_samples() {
+    rows(
+        "SELECT trial.id, median_ns, length(times_ns) FROM trial JOIN timing ON timing.id = "
+        "timing_id",
+        [](Query& row) -> std::string {
+          const std::int64_t id = row.integer(0);
+          if (row.integer(2) % static_cast<std::int64_t>(sizeof(double)) != 0) {
+            return fmt::format("the samples of trial {} end in the middle of a number", id);
+          }
+          return row.is_null(1) ? fmt::format("trial {} has samples but no median", id) : "";
+        });
   }
-}
 
-/// Whether what a verdict says follows from the samples that it has and from its entries' trials.
-void check_verdicts(Database& database, const Dimensions& dimensions, Problems& problems) {
-  for (RankHead& head : read_rank_heads(database, dimensions, Matcher({}, dimensions), "")) {
-    const RankRecord& record = head.row.record;
-    std::string wrong = read_entries_unchecked(database, dimensions, head);
-    if (wrong.empty()) wrong = contradiction(record);
-    if (wrong.empty()) continue;
-    problems.push_back(fmt::format("the verdict on {} {} of {}: {}", record.op,
-                                   to_text(record.problem), record.finished_at, wrong));
+  /// Whether what a verdict says follows from the samples that it has and from its entries' trials.
+  void check_verdicts(const Dimensions& dimensions, const Matcher& all) {
+    for (RankHead& head : read_rank_heads(database_, dimensions, all, "")) {
+      part([&] { read_entries(database_, dimensions, head); });
+    }
   }
-}
 
-/// What cannot be read ends the part that reads it, and is one problem.
-template <class Part>
-void check_part(Problems& problems, const Part& part) {
-  try {
-    part();
-  } catch (const DamagedRow& damage) {
-    problems.push_back(damage.what());
-  }
-}
+  Database& database_;
+  std::vector<std::string> problems_;
+};
 
 }  // namespace
 
@@ -158,45 +180,7 @@ std::vector<std::string> Store::check() const {
   Database& database = impl_->database;
   return database.guarded([&] {
     const Transaction transaction(database, Transaction::Mode::read);
-    Problems problems;
-    check_pages(database, problems);
-    // On damaged pages the other questions have no trustworthy answer, and without a table none.
-    if (problems.empty()) check_schema(database, problems);
-    if (!problems.empty()) return problems;
-    check_texts(database.query("SELECT id, text FROM config"), "config", stored_config, problems);
-    check_texts(database.query("SELECT id, text FROM problem"), "problem", stored_problem,
-                problems);
-    check_texts(database.query("SELECT rank_id, config FROM rank_entry WHERE kernel <> ''"),
-                "rank_entry", stored_config, problems);
-    check_texts(database.query("SELECT rank_id, figures FROM rank_entry"), "rank_entry",
-                stored_problem, problems);
-    check_words(database.query("SELECT id, status FROM trial WHERE status <> 'running'"), "trial",
-                parse_status, problems);
-    check_words(database.query("SELECT id, stop FROM timing"), "timing", parse_stop_reason,
-                problems);
-    check_words(
-        database.query("SELECT id, objective FROM rank"), "rank",
-        [](const std::string& text) { return parse_objective(text); }, problems);
-    check_references(database, problems);
-    check_claims(database, problems);
-    check_samples(database, problems);
-    check_timings(database, problems);
-    check_part(problems, [&] {
-      for (Query row = database.query("SELECT DISTINCT trial_id FROM measurement"); row.step();) {
-        read_measurements(database, row.integer(0));
-      }
-    });
-    // What is wrong so far would be found again.
-    if (!problems.empty()) return problems;
-    check_part(problems, [&] {
-      const Dimensions dimensions(database);
-      const Matcher all({}, dimensions);
-      check_trials(database, dimensions, problems);
-      check_part(problems, [&] { read_verifications(database, dimensions); });
-      check_part(problems, [&] { read_stored_baselines(database, dimensions, all, ""); });
-      check_part(problems, [&] { check_verdicts(database, dimensions, problems); });
-    });
-    return problems;
+    return Check(database).run();
   });
 }
 

@@ -66,13 +66,6 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> file_at(const std::filesy
   return std::pair<std::uint64_t, std::uint64_t>{info.st_dev, info.st_ino};
 }
 
-/// Makes Ctrl-C end the statements of a connection that only reads: there is nothing to keep.
-void end_at_interrupt(sqlite3* handle) {
-  constexpr int kStepsBetween = 10'000;  // of SQLite's machine: well below a millisecond
-  sqlite3_progress_handler(
-      handle, kStepsBetween, [](void*) { return interrupted() ? 1 : 0; }, nullptr);
-}
-
 }  // namespace
 
 bool Query::step() {
@@ -96,15 +89,27 @@ std::vector<double> Query::reals(int column) const {
   return values;
 }
 
-// A null pointer would bind NULL, so what is empty needs an address, too.
-void Query::bind(std::string_view value, sqlite3_destructor_type copied) {
-  check(sqlite3_bind_text64(statement_, ++num_bound_, value.empty() ? "" : value.data(),
-                            value.size(), copied, SQLITE_UTF8));
-}
-
-void Query::bind(std::span<const double> values, sqlite3_destructor_type copied) {
-  const void* const data = values.empty() ? static_cast<const void*>("") : values.data();
-  check(sqlite3_bind_blob64(statement_, ++num_bound_, data, values.size_bytes(), copied));
+void Query::bind(const SqlValue& value, sqlite3_destructor_type copied) {
+  // A null pointer would bind NULL, so what is empty needs an address, too.
+  const int place = ++num_bound_;
+  const int result = std::visit(
+      [&]<class Held>(const Held& held) {
+        if constexpr (std::same_as<Held, std::nullptr_t>) {
+          return sqlite3_bind_null(statement_, place);
+        } else if constexpr (std::same_as<Held, std::int64_t>) {
+          return sqlite3_bind_int64(statement_, place, held);
+        } else if constexpr (std::same_as<Held, double>) {
+          return sqlite3_bind_double(statement_, place, held);
+        } else if constexpr (std::same_as<Held, std::string_view>) {
+          return sqlite3_bind_text64(statement_, place, held.empty() ? "" : held.data(),
+                                     held.size(), copied, SQLITE_UTF8);
+        } else {
+          const void* const data = held.empty() ? static_cast<const void*>("") : held.data();
+          return sqlite3_bind_blob64(statement_, place, data, held.size_bytes(), copied);
+        }
+      },
+      value.held);
+  if (result != SQLITE_OK) fail(result);
 }
 
 void Query::fail(int result) const {
@@ -144,13 +149,20 @@ Database Database::open(const std::filesystem::path& path, std::chrono::millisec
 
 Database Database::open_readonly(const std::filesystem::path& path) {
   require_file(path);
-  try {
-    Database database(path,
-                      SQLite::Database(path.string(), SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX,
-                                       kReadTimeoutMs));
+  const auto opened = [&path](const std::string& name, int flags, int timeout_ms) {
+    Database database(
+        path,
+        SQLite::Database(name, SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX | flags, timeout_ms));
     database.integer("SELECT count(*) FROM sqlite_schema");
-    end_at_interrupt(database.handle_.getHandle());
+    // Ctrl-C ends the statements of a connection that only reads: there is nothing to keep.
+    constexpr int kStepsBetween = 10'000;  // of SQLite's machine: well below a millisecond
+    sqlite3_progress_handler(
+        database.handle_.getHandle(), kStepsBetween, [](void*) { return interrupted() ? 1 : 0; },
+        nullptr);
     return database;
+  };
+  try {
+    return opened(path.string(), 0, kReadTimeoutMs);
   } catch (const SQLite::Exception& error) {
     // Reading a WAL database needs a -shm file beside it. Where none can be made nobody can write
     // either, so the file may be read as it stands, unless a crash left a part of it in the WAL.
@@ -165,12 +177,7 @@ Database Database::open_readonly(const std::filesystem::path& path) {
     }
   }
   try {
-    Database database(
-        path, SQLite::Database(immutable_uri(path),
-                               SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLite::OPEN_NOMUTEX));
-    database.integer("SELECT count(*) FROM sqlite_schema");
-    end_at_interrupt(database.handle_.getHandle());
-    return database;
+    return opened(immutable_uri(path), SQLite::OPEN_URI, 0);
   } catch (const SQLite::Exception& error) {
     fail(path, error);
   }

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -22,26 +23,26 @@
 
 namespace assay {
 
-/// A column of a new row and what it holds. Texts and arrays are kept by reference.
-struct Cell {
-  using Value =
-      std::variant<std::nullptr_t, std::int64_t, double, std::string_view, std::span<const double>>;
-
-  Cell(std::string_view name, std::nullptr_t) : column(name), value(nullptr) {}
-  Cell(std::string_view name, bool held) : column(name), value(std::int64_t{held}) {}
-  Cell(std::string_view name, int held) : column(name), value(std::int64_t{held}) {}
-  Cell(std::string_view name, std::int64_t held) : column(name), value(held) {}
-  Cell(std::string_view name, double held) : column(name), value(held) {}
-  Cell(std::string_view name, const char* held) : Cell(name, std::string_view(held)) {}
-  Cell(std::string_view name, std::string_view held) : column(name), value(held) {}
-  Cell(std::string_view name, const std::vector<double>& held)
-      : column(name), value(std::span<const double>(held)) {}
+/// What a column or a parameter holds. Texts and arrays are kept by reference.
+struct SqlValue {
+  SqlValue(std::nullptr_t) : held(nullptr) {}
+  SqlValue(std::integral auto number) : held(static_cast<std::int64_t>(number)) {}
+  SqlValue(double number) : held(number) {}
+  SqlValue(const char* text) : held(std::string_view(text)) {}
+  SqlValue(std::string_view text) : held(text) {}
+  SqlValue(const std::string& text) : held(std::string_view(text)) {}
+  SqlValue(const std::vector<double>& numbers) : held(std::span(numbers)) {}
   template <class Held>
-  Cell(std::string_view name, const std::optional<Held>& held)
-      : column(name), value(held ? Cell(name, *held).value : Value(nullptr)) {}
+  SqlValue(const std::optional<Held>& value) : held(value ? SqlValue(*value).held : nullptr) {}
 
+  std::variant<std::nullptr_t, std::int64_t, double, std::string_view, std::span<const double>>
+      held;
+};
+
+/// A column of a new row.
+struct Cell {
   std::string_view column;
-  Value value;
+  SqlValue value;
 };
 
 /// A prepared statement.
@@ -56,7 +57,7 @@ class Query {
  public:
   template <class... Values>
   explicit Query(sqlite3_stmt* statement, const Values&... values) : statement_(statement) {
-    (bind(values), ...);
+    (bind(values, SQLITE_TRANSIENT), ...);
   }
   Query(const Query&) = delete;
   Query& operator=(const Query&) = delete;
@@ -98,35 +99,10 @@ class Query {
   void skip(int count = 1) { next_ += count; }
 
  private:
-  void bind(std::nullptr_t) { check(sqlite3_bind_null(statement_, ++num_bound_)); }
-  void bind(std::int64_t value) { check(sqlite3_bind_int64(statement_, ++num_bound_, value)); }
-  void bind(int value) { bind(std::int64_t{value}); }
-  void bind(bool value) { bind(std::int64_t{value}); }
-  void bind(double value) { check(sqlite3_bind_double(statement_, ++num_bound_, value)); }
-  void bind(std::string_view value, sqlite3_destructor_type copied = SQLITE_TRANSIENT);
-  void bind(const std::string& value) { bind(std::string_view(value)); }
-  void bind(const char* value) { bind(std::string_view(value)); }
-  void bind(std::span<const double> values, sqlite3_destructor_type copied = SQLITE_TRANSIENT);
-  template <class Value>
-  void bind(const std::optional<Value>& value) {
-    value ? bind(*value) : bind(nullptr);
-  }
+  void bind(const SqlValue& value, sqlite3_destructor_type copied);
   /// Without copies: cells are there while the statement runs.
-  void bind(std::span<const Cell> cells) {
-    for (const Cell& cell : cells) {
-      std::visit(
-          [this]<class Held>(const Held& held) {
-            if constexpr (std::is_arithmetic_v<Held> || std::is_null_pointer_v<Held>) {
-              bind(held);
-            } else {
-              bind(held, SQLITE_STATIC);
-            }
-          },
-          cell.value);
-    }
-  }
-  void check(int result) const {
-    if (result != SQLITE_OK) fail(result);
+  void bind(std::span<const Cell> cells, sqlite3_destructor_type) {
+    for (const Cell& cell : cells) bind(cell.value, SQLITE_STATIC);
   }
   [[noreturn]] void fail(int result) const;
 

@@ -114,15 +114,15 @@ std::int64_t Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, 
     database.update("trial", trial_id, cells);
   } else {
     for (const Cell& cell :
-         {Cell("device_id", device), Cell("kernel_id", ids.kernel),
-          Cell("toolchain_id", ids.toolchain), Cell("protocol_id", ids.protocol),
-          Cell("problem_id", ids.problem), Cell("config_id", ids.config), Cell("attempts", 1),
-          Cell("claimed_at", std::int64_t{std::time(nullptr)})}) {
+         {Cell{"device_id", device}, Cell{"kernel_id", ids.kernel},
+          Cell{"toolchain_id", ids.toolchain}, Cell{"protocol_id", ids.protocol},
+          Cell{"problem_id", ids.problem}, Cell{"config_id", ids.config}, Cell{"attempts", 1},
+          Cell{"claimed_at", std::int64_t{std::time(nullptr)}}}) {
       cells.set(cell);
     }
     trial_id = database.insert("trial", cells);
   }
-  const Cell of_trial("trial_id", trial_id);
+  const Cell of_trial{"trial_id", trial_id};
   if (const auto& validation = outcome.validation) {
     database.insert("validation", Cells().add(*validation).set(of_trial));
   }

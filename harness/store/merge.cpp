@@ -31,8 +31,8 @@ struct SweepRow {
   std::int64_t id = 0;
   std::int64_t device = 0;
   std::string name, yaml, command_line, state, started_at;
-  std::optional<std::string> ended_at;
-  Owner owner;
+  std::optional<std::string> ended_at = {};
+  Owner owner = {};
   std::string no_earlier_than = {};  // when it began, or one before it in its file
 };
 
@@ -42,17 +42,10 @@ std::vector<SweepRow> read_sweeps(Source& source) {
            "SELECT id, device_id, name, yaml, command_line, state, started_at, ended_at, host, "
            "boot_id, pid, process_start FROM sweep ORDER BY id");
        row.step();) {
-    SweepRow sweep{&source,
-                   row.integer(0),
-                   row.integer(1),
-                   row.text(2),
-                   row.text(3),
-                   row.text(4),
-                   row.text(5),
-                   row.text(6),
-                   {},
-                   {row.text(8), row.text(9), row.integer(10), row.integer(11)}};
-    if (!row.is_null(7)) sweep.ended_at = row.text(7);
+    SweepRow sweep{&source,    row.integer(), row.integer(), row.text(),
+                   row.text(), row.text(),    row.text(),    row.text()};
+    if (!row.is_null()) sweep.ended_at = row.text(7);
+    sweep.owner = {row.text(8), row.text(9), row.integer(10), row.integer(11)};
     sweep.no_earlier_than =
         rows.empty() ? sweep.started_at : std::max(sweep.started_at, rows.back().no_earlier_than);
     rows.push_back(std::move(sweep));

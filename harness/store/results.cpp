@@ -60,9 +60,11 @@ QuestionKey key_of(const Found& found, const Dimensions& dimensions) {
           dimensions.protocols.at(found.ids.protocol).name};
 }
 
-QuestionKey key_of(const RankHead& head) {
-  return {head.row.record.op, head.problem, name_of(head.row.device, head.row.provenance),
-          head.row.record.protocol.name};
+template <class Record>
+QuestionKey key_of(const Stored<Record>& stored) {
+  const Row<Record>& row = stored.row;
+  return {row.record.op, stored.problem, name_of(row.device, row.provenance),
+          row.record.protocol.name};
 }
 
 std::int64_t digits_of(std::string_view time) {
@@ -323,17 +325,10 @@ Results Store::Impl::results(const Filter& filter, const KeepTrial& keep,
   std::ranges::sort(newest,
                     [](const RankHead& a, const RankHead& b) { return a.row.id < b.row.id; });
   for (RankHead& head : newest) results.ranks.push_back(std::move(head.row));
-  results.baselines = read_baselines(database, dimensions, matches, "");
-  std::set<std::tuple<std::string, Problem, std::string, std::string>> asked;
-  for (const auto& [question, unused] : all) {
-    const auto& [op, problem, device, protocol] = question;
-    asked.emplace(op, dimensions.problems.at(problem), device, protocol);
+  for (StoredBaseline& each : read_stored_baselines(database, dimensions, matches, "")) {
+    const bool is_asked = each.age == 1 && all.contains(key_of(each));
+    if (is_asked) results.baselines.push_back(std::move(each.row));
   }
-  std::erase_if(results.baselines, [&](const BaselineRow& row) {
-    const BaselineRecord& record = row.record;
-    return !asked.contains(
-        {record.op, record.problem, name_of(row.device, row.provenance), record.protocol.name});
-  });
 
   const auto verifications = read_verifications(database, dimensions);
   for (auto& [question, trials] : all) {

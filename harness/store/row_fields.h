@@ -179,7 +179,7 @@ class Cells {
  private:
   void number(const Field& field, std::string_view name, double value) {
     const bool is_null = is_null_ || (field.is(kIfKnown) && value == 0);
-    cells_.push_back(is_null ? Cell(name, nullptr) : Cell(name, value));
+    cells_.push_back({name, is_null ? SqlValue(nullptr) : SqlValue(value)});
   }
 
   template <class T>
@@ -190,19 +190,19 @@ class Cells {
     } else if constexpr (std::same_as<T, std::uint64_t>) {
       put(field, static_cast<std::int64_t>(value));
     } else if constexpr (Word<T>) {
-      cells_.emplace_back(field.column, to_text(value));
+      cells_.push_back({field.column, to_text(value)});
     } else if constexpr (std::same_as<T, std::vector<std::string>>) {
       kept(field, fmt::format("{}", fmt::join(value, ",")));  // names have no commas
     } else if constexpr (std::same_as<T, Problem>) {
       if (field.is(kFigures)) {
         kept(field, to_text(value));
       } else if (database_) {
-        cells_.emplace_back(field.column, id_of(*database_, value, IfNew::add));
+        cells_.push_back({field.column, id_of(*database_, value, IfNew::add)});
       }
     } else if constexpr (Shared<T>) {
-      if (database_) cells_.emplace_back(field.column, id_of(*database_, value, IfNew::add));
+      if (database_) cells_.push_back({field.column, id_of(*database_, value, IfNew::add)});
     } else if constexpr (std::same_as<T, Timing>) {
-      if (database_) cells_.emplace_back(field.column, put_timing(*database_, value));
+      if (database_) cells_.push_back({field.column, put_timing(*database_, value)});
     } else if constexpr (Described<Record>) {
       if constexpr (std::same_as<T, Record>) {
         fields(*this, value);
@@ -211,13 +211,12 @@ class Cells {
         fields(*this, value ? *value : Record());
         is_null_ = false;
       }
-    } else if constexpr (!std::same_as<T, Config> &&
-                         std::constructible_from<Cell, std::string_view, T>) {
-      cells_.push_back(is_null_ ? Cell(field.column, nullptr) : Cell(field.column, value));
+    } else if constexpr (!std::same_as<T, Config> && std::constructible_from<SqlValue, T>) {
+      cells_.push_back({field.column, is_null_ ? SqlValue(nullptr) : SqlValue(value)});
     }
   }
   void kept(const Field& field, std::string text) {
-    cells_.emplace_back(field.column, std::string_view(texts_.emplace_back(std::move(text))));
+    cells_.push_back({field.column, texts_.emplace_back(std::move(text))});
   }
 
   Database* database_ = nullptr;

@@ -17,21 +17,14 @@ std::int64_t config_id(Database& database, const std::string& text, IfNew if_new
   return id_of_text(database, "SELECT id FROM config WHERE text = ?", "config", text, if_new);
 }
 
-/// A row of a small table, whose names are names.
-template <class Row>
-Row supported(const char* table, std::int64_t id, Row row) {
-  const std::string wrong = contradiction(row);
-  if (wrong.empty()) return row;
-  throw DamagedRow("row {} of table {}: {}", id, table, wrong);
-}
-
 template <class Row>
 void read_table(Database& database, SmallTable<Row>& rows) {
   const char* const table = kTable<Row>.data();
   static const std::string sql = fmt::format("SELECT id, {} FROM {}", column_list<Row>(), table);
   for (Query row = database.query(sql); row.step();) {
     const std::int64_t id = row.integer();
-    rows[id] = supported(table, id, read_record<Row>(row));
+    rows[id] = supported(read_record<Row>(row),
+                         [&] { return fmt::format("row {} of table {}", id, table); });
   }
 }
 
@@ -119,7 +112,9 @@ Dimensions::Dimensions(Database& database) {
     if (!is_one_line(provenance)) {
       throw DamagedRow("row {} of table device: its provenance has control characters", id);
     }
-    devices[id] = {supported("device", id, read_record<DeviceInfo>(row)), std::move(provenance)};
+    devices[id] = {supported(read_record<DeviceInfo>(row),
+                             [&] { return fmt::format("row {} of table device", id); }),
+                   std::move(provenance)};
   }
   read_table(database, kernels);
   read_table(database, toolchains);

@@ -5,8 +5,10 @@
 #include <string>
 #include <type_traits>
 #include <unordered_map>
+#include <utility>
 
 #include "base/rank.h"
+#include "ranking/claims.h"
 #include "store/database.h"
 #include "store/store.h"
 
@@ -64,6 +66,15 @@ struct TrialState {
 };
 
 std::optional<TrialState> trial_state(Database& database, std::int64_t device, const KeyIds& ids);
+
+/// Throws DamagedRow where the record contradicts itself. `what` names it.
+template <class Record, class What>
+Record supported(Record record, const What& what) {
+  if (const std::string wrong = contradiction(record); !wrong.empty()) {
+    throw DamagedRow("{}: {}", what(), wrong);
+  }
+  return record;
+}
 
 struct StoredDevice {
   DeviceInfo info;

@@ -13,15 +13,6 @@
 namespace assay {
 namespace {
 
-/// Throws DamagedRow where the record contradicts itself. `what` names it.
-template <class Record, class What>
-Record supported(Record record, const What& what) {
-  if (const std::string wrong = contradiction(record); !wrong.empty()) {
-    throw DamagedRow("{}: {}", what(), wrong);
-  }
-  return record;
-}
-
 /// Every row of baselines or verdicts that matches, oldest first. `age` is its column or a number.
 template <class Record>
 std::vector<Stored<Record>> read_all(Database& database, const Dimensions& dimensions,
@@ -100,8 +91,8 @@ TrialRow read_unchecked(Query& row, const Dimensions& dimensions) {
 
 TrialRow read_trial(Query& row, const Dimensions& dimensions) {
   TrialRow trial = read_unchecked(row, dimensions);
-  const std::string wrong = contradiction(trial.record);
-  if (!wrong.empty()) throw DamagedRow("trial {}: {}", trial.id, wrong);
+  trial.record =
+      supported(std::move(trial.record), [&trial] { return fmt::format("trial {}", trial.id); });
   return trial;
 }
 

@@ -137,6 +137,12 @@ const Json* time_measurement(const Json& result) {
   return objective;
 }
 
+/// Whether a result that is said to be valid was found wrong.
+bool is_refuted(const Json& result) {
+  const Json* const correctness = find(result, "correctness");
+  return correctness && correctness->is_number() && correctness->get<double>() == 0;
+}
+
 void read_t4_result(const Json& result, const std::string& file_unit, TrialRecord& trial) {
   const std::string word = text_or_empty(result, "invalidity");
   const auto status = parse_status(word);
@@ -154,8 +160,7 @@ void read_t4_result(const Json& result, const std::string& file_unit, TrialRecor
     if (time) trial.outcome.kind = text_or_empty(*time, "value");
     return;
   }
-  if (const Json* correctness = find(result, "correctness");
-      correctness && correctness->is_number() && correctness->get<double>() == 0) {
+  if (is_refuted(result)) {
     throw Damage("'invalidity' is correct, and 'correctness' is 0");
   }
   const double unit_ns =
@@ -206,8 +211,7 @@ void read_bat_result(const Json& result, TrialRecord& trial) {
     trial.outcome.kind = validity;
     return;
   }
-  if (const Json* correctness = find(result, "correctness");
-      correctness && correctness->is_number() && correctness->get<double>() == 0) {
+  if (is_refuted(result)) {
     trial.outcome.status = Status::correctness;
     return;
   }
@@ -254,16 +258,7 @@ class Table {
 };
 
 std::string json_string(std::string_view text) {
-  std::string json = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') json += '\\';
-    if (static_cast<unsigned char>(c) < ' ') {
-      json += fmt::format("\\u{:04x}", static_cast<int>(c));
-    } else {
-      json += c;
-    }
-  }
-  return json + '"';
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 /// A list and a number as they are, Python's words as JSON's, and all else as a string.
@@ -351,18 +346,16 @@ TrialRecord combined(std::vector<TrialRecord> runs) {
   for (TrialRecord& run : runs) {
     if (run.outcome.status == Status::correctness) return std::move(run);
   }
-  TrialRecord last = std::move(runs.back());
-  runs.pop_back();
-  if (!last.outcome.timing || runs.empty()) return last;
   std::vector<double> samples_ns;
   for (const TrialRecord& run : runs) {
     if (!run.outcome.timing) continue;
     const std::vector<double>& more = run.outcome.timing->samples_ns;
     samples_ns.insert(samples_ns.end(), more.begin(), more.end());
   }
-  const std::vector<double>& more = last.outcome.timing->samples_ns;
-  samples_ns.insert(samples_ns.end(), more.begin(), more.end());
-  last.outcome.timing = timing_of(std::move(samples_ns));
+  TrialRecord last = std::move(runs.back());
+  if (last.outcome.timing && runs.size() > 1) {
+    last.outcome.timing = timing_of(std::move(samples_ns));
+  }
   return last;
 }
 
