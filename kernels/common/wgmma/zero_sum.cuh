@@ -82,10 +82,12 @@ struct Spare {
 };
 
 /// Row blockIdx.x of the weights [n, k], by a block of 128 threads: W' and the column's d, with a
-/// bias added. Each thread offers the number that costs least to round the other way. Those whose
-/// steps fit into what is left of the sum are turned, and the number nearest to zero takes the
-/// rest. Of 1500 rows of 1032 numbers, 14 were turned in each, 7e-9 was left of 2e-3, and outputs
-/// were as good as before.
+/// bias added. In each round, each thread offers that of its numbers that costs least to round the
+/// other way, and that it has not turned yet. Those whose steps fit into what is left of the sum
+/// are turned, until none does. Then the number nearest to zero takes the rest. Of 4096 rows of
+/// 1024 normal numbers, 8 to 40 were turned in each, and 1e-5 was left of 3e-3 at most. A row with
+/// numbers a hundred times as large as others, or with many zeros, takes up to 30 rounds; with one
+/// round alone, the rest was as large as other numbers, and an output of ten million was wrong.
 template <typename Element>
 __device__ __forceinline__ void fold_row_to_zero(const Element* weights, const Element* gamma,
                                                  const Element* beta, const Element* bias,
@@ -123,28 +125,37 @@ __device__ __forceinline__ void fold_row_to_zero(const Element* weights, const E
   }
   sum = sum_of_block(sum, parts[2]);
   Spare<Element> spare;
-  for (int at = first; at < k; at += 256) {
-    const unsigned both = fold(at);
-    spare.see(folded + begin + at, both & 0xffffu, w[0], sum > 0);
-    spare.see(folded + begin + at + 1, both >> 16, w[1], sum > 0);
-  }
-  steps[threadIdx.x] = spare.step;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    rest = fabsf(sum);
-    for (int thread = 0; thread < 128; ++thread) {
-      if (steps[thread] <= rest) {
-        rest -= steps[thread];
-      } else {
-        steps[thread] = 0;
+  for (float left = fabsf(sum), before = infinity(); left < before;) {
+    spare = {};
+    for (int at = first; at < k; at += 256) {
+      const unsigned both = fold(at);
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        Element* const number = folded + begin + at + i;
+        const unsigned bits = both >> 16 * i & 0xffffu;
+        if (number->bits == bits) spare.see(number, bits, w[i], sum > 0);
       }
     }
+    steps[threadIdx.x] = spare.step;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      rest = left;
+      for (int thread = 0; thread < 128; ++thread) {
+        if (steps[thread] <= rest) {
+          rest -= steps[thread];
+        } else {
+          steps[thread] = 0;
+        }
+      }
+    }
+    __syncthreads();
+    if (steps[threadIdx.x] > 0) spare.turned->bits = static_cast<unsigned short>(spare.bits);
+    before = left;
+    left = rest;
   }
-  __syncthreads();
-  if (steps[threadIdx.x] > 0) spare.turned->bits = static_cast<unsigned short>(spare.bits);
   // No two threads have the same.
   const unsigned order = (__float_as_uint(spare.size) & ~127u) | threadIdx.x;
-  if (least_of_block(order, least) == order) {
+  if (least_of_block(order, least) == order && spare.nearest != nullptr) {  // else NaN
     unpack(Element{}, spare.nearest->bits, rounded);
     const unsigned both = pack(Element{}, rounded[0] - copysignf(rest, sum), 0.0f);
     spare.nearest->bits = static_cast<unsigned short>(both);
