@@ -1,10 +1,9 @@
 // Y[M,N] = gelu(layer_norm(X) W^T + b): a small launch finds the deviation of each row of X while
-// a product multiplies X as it is. bf16 in and out, fp32 sums, by wgmma (sm_90a). K is a
-// multiple of 8.
+// a product multiplies X as it is, or a warpgroup of the product does. bf16 in and out, fp32 sums,
+// by wgmma (sm_90a). K is a multiple of 8.
 
 #include "common/gemm_wgmma.cuh"
-#include "common/wgmma/row_launch.cuh"
-#include "common/wgmma/zero_sum.cuh"
+#include "common/wgmma/panel_scales.cuh"
 
 constexpr float kEpsilon = 1e-5f;
 
@@ -23,6 +22,16 @@ struct GeluOfHalf {
   }
 };
 using Transform = Scaled<GeluOfHalf>;
+
+/// Where a row's scale is found.
+enum class Scales { ahead, inside };
+
+struct HalfOfScale {
+  using Sums = Moments;
+  static __device__ __forceinline__ float of(const Moments& sums, int count, int k) {
+    return 0.5f * of_row(sums, count, k, kEpsilon).scale;
+  }
+};
 
 /// Ahead of everything, once: the weights that are multiplied, and a bias of each column.
 /// The room for whole tiles behind the biases is read, too, and is zero.
@@ -44,12 +53,30 @@ extern "C" __global__ void __launch_bounds__(1024)
       x, m, k, kEpsilon, [=](int row, const RowScale& found) { scales[row] = 0.5f * found.scale; });
 }
 
+/// A template, so that one of the two is compiled.
+template <typename OfG>
+__device__ __forceinline__ void multiply(const Tiles::Problem& problem,
+                                         const Boxes<OfG, Side::m>& rows,
+                                         const Boxes<OfG, Side::n>& weights,
+                                         const Output<Bf16, Transform>& output, const Bf16* x) {
+  if constexpr (Scales::SCALES == Scales::ahead) {
+    gemm_block<OfG, Tiles>(problem, rows, weights, output);
+  } else {
+    __shared__ PanelScales<OfG> panel;
+    if (threadIdx.x == 0) panel.init();
+    using Inside = ScaledInside<OfG, HalfOfScale, Bf16, GeluOfHalf>;
+    const Output<Bf16, Inside> inside = {
+        output.c, output.n, output.c_map, nullptr, {output.transform, &panel, x, problem.k}};
+    gemm_block<OfG, PanelTiles<OfG, Inside>>({problem, &inside.transform}, rows, weights, inside);
+  }
+}
+
 extern "C" __global__ void __launch_bounds__(G::kThreads, 1)
-    ln_linear_gelu(const float* biases, const float* scales, Bf16* y, float* partial,
+    ln_linear_gelu(const Bf16* x, const float* biases, const float* scales, Bf16* y, float* partial,
                    const __grid_constant__ TensorMap x_map, const __grid_constant__ TensorMap w_map,
                    const __grid_constant__ TensorMap y_map, int m, int n, int k, int) {
-  gemm_block<G, Tiles>({m, n, k}, Boxes<G, Side::m>{&x_map}, Boxes<G, Side::n>{&w_map},
-                       Output<Bf16, Transform>{y, n, &y_map, partial, {biases, scales, m}});
+  multiply<G>({m, n, k}, Boxes<G, Side::m>{&x_map}, Boxes<G, Side::n>{&w_map},
+              Output<Bf16, Transform>{y, n, &y_map, partial, {biases, scales, m}}, x);
 }
 
 /// Last launch, when the sums over K were made in parts.

@@ -247,6 +247,17 @@ TEST_P(ShippedKernels, AreRightOnRaggedSizes) {
 INSTANTIATE_TEST_SUITE_P(, ShippedKernels, testing::ValuesIn(shipped_cases()),
                          [](const auto& instance) { return name_of(instance.param); });
 
+TEST_F(RandomConfigurations, TheProductFindsTheScalesOfItsRows) {
+  const auto kernels = test::source_folder() / "kernels";
+  for (const char* name : {"ln_linear_gelu", "ln_linear_gelu_f16"}) {
+    KernelSpec kernel = find_kernel(kernels, name).value();
+    for (ParamSpec& param : kernel.params) {
+      if (param.name == "SCALES") param.values = {Value("inside")};
+    }
+    expect_right(kernel, {{"M", 1000}, {"N", 1096}, {"K", 328}});
+  }
+}
+
 /// Rows that are hard to normalise, by the element of a row that `normal` and the macros make.
 /// Those of the weights are the contract's, or likewise.
 struct HardRows {
