@@ -219,7 +219,7 @@ std::string why_unsure(const Open& open) {
 
 void judge(const Contest& contest, const Open& open, double asked_margin, Judgement& judgement) {
   if (contest.identical) {
-    judgement.change = Change::same;
+    judgement.fate = Fate::same;
     judgement.may_be_slower = false;
     if (open.deciding && std::abs(open.deciding->log_ratio) > open.margin) {
       judgement.reason = "the same machine code: the kernel has not changed";
@@ -229,15 +229,15 @@ void judge(const Contest& contest, const Open& open, double asked_margin, Judgem
   if (!open.deciding) return;
   const bool believed = !baseline_moved(open);
   if (believed && judgement.q <= kFalseDiscoveryRate) {
-    judgement.change = open.p_slower < open.p_faster ? Change::slower : Change::faster;
-    judgement.may_be_slower = judgement.change == Change::slower;
+    judgement.fate = open.p_slower < open.p_faster ? Fate::slower : Fate::faster;
+    judgement.may_be_slower = judgement.fate == Fate::slower;
     return;
   }
   const bool below = open.deciding->p_below(asked_margin) <= kSameLevel;
   const bool above = open.deciding->p_above(-asked_margin) <= kSameLevel;
   judgement.may_be_slower = !below || !believed;
   if (below && above && believed) {
-    judgement.change = Change::same;
+    judgement.fate = Fate::same;
     if (open.deciding != &*open.time && std::abs(open.time->log_ratio) > open.margin) {
       judgement.reason =
           fmt::format("time {} together with the baseline's", percent(open.time->log_ratio));
@@ -283,10 +283,10 @@ double incomplete_beta(double a, double b, double x) {
 
 }  // namespace
 
-std::string_view to_text(Change change) {
-  constexpr std::array<std::string_view, 5> kWords{"faster", "slower", "same", "unsure",
-                                                   "not comparable"};
-  return kWords.at(static_cast<std::size_t>(change));
+std::string_view to_text(Fate fate) {
+  constexpr std::array<std::string_view, 8> kWords{"slower", "failed", "unsure", "not comparable",
+                                                   "gone",   "faster", "same",   "new"};
+  return kWords.at(static_cast<std::size_t>(fate));
 }
 
 std::optional<Level> level_of(std::span<const double> logs) {

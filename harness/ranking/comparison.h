@@ -14,9 +14,11 @@ namespace assay {
 /// a baseline have one of 0.1 % over 15 processes on one H200.
 inline constexpr double kLeastNoise = 0.003;
 
-/// What became of a result from one run to another.
-enum class Change { faster, slower, same, unsure, not_comparable };
-std::string_view to_text(Change change);
+/// What became of a result from one run to another, worst first. The samples alone say slower,
+/// unsure, faster or same.
+enum class Fate { slower, failed, unsure, not_comparable, gone, faster, same, added };
+/// "slower", "not comparable", "new", ...
+std::string_view to_text(Fate fate);
 
 /// The samples of one entry of a re-rank, one per round.
 struct Rounds {
@@ -42,7 +44,7 @@ struct Views {
 };
 
 struct Judgement {
-  Change change = Change::unsure;
+  Fate fate = Fate::unsure;
   Views ratios;
   Interval ratio = {1, 1, 1};  // of the view that decides: the yardstick if there is one, else time
   double margin_ratio = 0;     // least difference that is called one

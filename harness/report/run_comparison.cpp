@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/error.h"
 
@@ -173,17 +172,6 @@ std::optional<Fate> fate_without_times(const RunResult& before, const RunResult&
   return Fate::unsure;
 }
 
-Fate fate_of(Change change) {
-  constexpr std::pair<Change, Fate> kFates[] = {{Change::faster, Fate::faster},
-                                                {Change::slower, Fate::slower},
-                                                {Change::same, Fate::same},
-                                                {Change::unsure, Fate::unsure}};
-  for (const auto& [of, fate] : kFates) {
-    if (of == change) return fate;
-  }
-  return Fate::not_comparable;
-}
-
 /// "gemm_bf16 on NVIDIA H200 (cold)" of each kind of result.
 std::string contents_of(const Run& run) {
   std::set<std::string> kinds;
@@ -213,44 +201,31 @@ void require_common_results(const Run& before, const Run& after, const RunCompar
                    after.name, why);
 }
 
+using ResultPair = std::pair<const RunResult*, const RunResult*>;
+
 /// Finds for each result of one run its like in the other. What is left over, of the same op and
 /// problem but of another GPU or protocol, is paired, too.
-class Matching {
- public:
-  Matching(const Run& before, const Run& after) {
-    std::map<std::string, const RunResult*> old_results;
-    for (const RunResult& result : before.results) old_results[question_text(result)] = &result;
-    std::multimap<std::string, const RunResult*> new_ones;
-    for (const RunResult& result : after.results) {
-      const auto found = old_results.find(question_text(result));
-      if (found == old_results.end()) {
-        new_ones.emplace(result.op + to_text(result.problem), &result);
-      } else {
-        pairs_.emplace_back(found->second, &result);
-        old_results.erase(found);
-      }
+std::vector<ResultPair> pairs_of(const Run& before, const Run& after) {
+  std::vector<ResultPair> pairs;
+  std::map<std::string, const RunResult*> old_results;
+  for (const RunResult& result : before.results) old_results[question_text(result)] = &result;
+  std::multimap<std::string, const RunResult*> new_ones;
+  for (const RunResult& result : after.results) {
+    if (const auto found = old_results.extract(question_text(result))) {
+      pairs.emplace_back(found.mapped(), &result);
+    } else {
+      new_ones.emplace(result.op + to_text(result.problem), &result);
     }
-    for (const auto& [question, result] : old_results) {
-      const auto like = new_ones.find(result->op + to_text(result->problem));
-      pairs_.emplace_back(result, like == new_ones.end() ? nullptr : like->second);
-      if (like != new_ones.end()) new_ones.erase(like);
-    }
-    for (const auto& [name, result] : new_ones) pairs_.emplace_back(nullptr, result);
   }
-
-  const std::vector<std::pair<const RunResult*, const RunResult*>>& pairs() const { return pairs_; }
-
- private:
-  std::vector<std::pair<const RunResult*, const RunResult*>> pairs_;
-};
+  for (const auto& [question, result] : old_results) {
+    const auto like = new_ones.extract(result->op + to_text(result->problem));
+    pairs.emplace_back(result, like ? like.mapped() : nullptr);
+  }
+  for (const auto& [name, result] : new_ones) pairs.emplace_back(nullptr, result);
+  return pairs;
+}
 
 }  // namespace
-
-std::string_view to_text(Fate fate) {
-  constexpr std::array<std::string_view, 8> kWords{"slower", "failed", "unsure", "not comparable",
-                                                   "gone",   "faster", "same",   "new"};
-  return kWords.at(static_cast<std::size_t>(fate));
-}
 
 bool ComparedResult::may_be_slower() const {
   return fate == Fate::unsure && (!judgement || judgement->may_be_slower);
@@ -269,11 +244,10 @@ bool RunComparison::is_slower_code(const ComparedResult& result) const {
 
 RunComparison compare_runs(const Run& before, const Run& after, double margin_ratio) {
   RunComparison comparison{before.name, after.name, margin_ratio, {}, {}};
-  const Matching matching(before, after);
   std::vector<Contest> contests;
   std::vector<Contest> other_pairs;
   std::vector<std::size_t> judged;  // the result of each contest
-  for (const auto& [old_result, new_result] : matching.pairs()) {
+  for (const auto& [old_result, new_result] : pairs_of(before, after)) {
     ComparedResult& result = comparison.results.emplace_back(result_of(old_result, new_result));
     if (old_result == nullptr || new_result == nullptr) {
       result.fate = old_result == nullptr ? Fate::added : Fate::gone;
@@ -301,7 +275,7 @@ RunComparison compare_runs(const Run& before, const Run& after, double margin_ra
   comparison.noise = suite.noise;
   for (std::size_t i = 0; i < judged.size(); ++i) {
     ComparedResult& result = comparison.results[judged[i]];
-    result.fate = fate_of(suite.judgements[i].change);
+    result.fate = suite.judgements[i].fate;
     result.reason = suite.judgements[i].reason;
     result.judgement = std::move(suite.judgements[i]);
   }

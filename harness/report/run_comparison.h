@@ -15,11 +15,6 @@
 
 namespace assay {
 
-/// What a comparison of runs says of one result, worst first.
-enum class Fate { slower, failed, unsure, not_comparable, gone, faster, same, added };
-/// "slower", "not comparable", "new", ...
-std::string_view to_text(Fate fate);
-
 struct ComparedResult : Question {
   Fate fate = Fate::unsure;
   std::string reason = {};                  // why; empty where that says it all

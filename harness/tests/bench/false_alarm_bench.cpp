@@ -119,7 +119,7 @@ Alarms compare_without_change(int num_suites) {
     }
     const auto compared = compare_suite(contests, {}, kMargin).judgements;
     const auto found = std::count_if(compared.begin(), compared.end(), [](const Judgement& one) {
-      return one.change == Change::slower || one.change == Change::faster;
+      return one.fate == Fate::slower || one.fate == Fate::faster;
     });
     alarms.alarms += static_cast<int>(found);
     alarms.suites += found > 0 ? 1 : 0;
@@ -151,10 +151,10 @@ Outcomes compare_with_change(int num_suites, double step_ratio, bool with_baseli
     }
     const auto compared = compare_suite(contests, {}, kMargin).judgements;
     for (int i = 0; i < kSeries; i += 50) {
-      const Change change = compared[static_cast<std::size_t>(i)].change;
+      const Fate fate = compared[static_cast<std::size_t>(i)].fate;
       ++outcomes.cases;
-      outcomes.found += change == Change::slower ? 1 : 0;
-      outcomes.called_same += change == Change::same ? 1 : 0;
+      outcomes.found += fate == Fate::slower ? 1 : 0;
+      outcomes.called_same += fate == Fate::same ? 1 : 0;
     }
   }
   return outcomes;

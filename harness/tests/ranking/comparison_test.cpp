@@ -57,9 +57,9 @@ TEST(CompareSuite, OfNothingIsEmpty) {
 TEST(CompareSuite, TellsSlowerFasterAndSame) {
   Machine machine;
   const Contest slower{machine.run(1000), machine.run(1080)};
-  EXPECT_EQ(judge(slower).change, Change::slower);
-  EXPECT_EQ(judge(swapped(slower)).change, Change::faster);
-  EXPECT_EQ(judge({machine.run(1000), machine.run(1001)}).change, Change::same);
+  EXPECT_EQ(judge(slower).fate, Fate::slower);
+  EXPECT_EQ(judge(swapped(slower)).fate, Fate::faster);
+  EXPECT_EQ(judge({machine.run(1000), machine.run(1001)}).fate, Fate::same);
   EXPECT_TRUE(judge(slower).may_be_slower);
   EXPECT_FALSE(judge(swapped(slower)).may_be_slower);
 }
@@ -74,8 +74,8 @@ TEST(CompareSuite, IsAntisymmetric) {
       EXPECT_NEAR(there.ratio.value * back.ratio.value, 1, 1e-9);
       EXPECT_NEAR(there.ratio.low * back.ratio.high, 1, 1e-9);
       EXPECT_DOUBLE_EQ(there.q, back.q);
-      EXPECT_EQ(there.change == Change::slower, back.change == Change::faster);
-      EXPECT_EQ(there.change == Change::same, back.change == Change::same);
+      EXPECT_EQ(there.fate == Fate::slower, back.fate == Fate::faster);
+      EXPECT_EQ(there.fate == Fate::same, back.fate == Fate::same);
     }
   }
 }
@@ -89,7 +89,7 @@ TEST(CompareSuite, DoesNotDependOnTheUnitOfTime) {
     for (double& ns : rounds->yardstick_ns) ns *= 1e3;
   }
   EXPECT_NEAR(judge(contest).ratio.value, first.ratio.value, 1e-9);
-  EXPECT_EQ(judge(contest).change, first.change);
+  EXPECT_EQ(judge(contest).fate, first.fate);
 }
 
 TEST(CompareSuite, TakesNoClockForAChange) {
@@ -98,28 +98,28 @@ TEST(CompareSuite, TakesNoClockForAChange) {
   for (const double follows : {0.0, 0.5, 1.0}) {
     const Judgement one =
         judge({machine.run(1000, 1900, follows), machine.run(1000, 1710, follows)});
-    EXPECT_EQ(one.change, Change::same) << follows;
+    EXPECT_EQ(one.fate, Fate::same) << follows;
     EXPECT_NEAR(one.clock_ratio, 0.9, 1e-9);
   }
-  EXPECT_EQ(judge({machine.run(1000), machine.run(1080, 1710)}).change, Change::slower);
+  EXPECT_EQ(judge({machine.run(1000), machine.run(1080, 1710)}).fate, Fate::slower);
 }
 
 TEST(CompareSuite, BelievesNeitherTimeNorCyclesAloneWhereTheClockChanged) {
   Machine machine;
   const Judgement one = judge({machine.run_alone(1000), machine.run_alone(1000, 1710)});
-  EXPECT_EQ(one.change, Change::unsure);
+  EXPECT_EQ(one.fate, Fate::unsure);
   EXPECT_THAT(one.reason, HasSubstr("the clock changed"));
   EXPECT_TRUE(one.may_be_slower);
-  EXPECT_EQ(judge({machine.run_alone(1000), machine.run_alone(1200, 1710)}).change, Change::slower);
+  EXPECT_EQ(judge({machine.run_alone(1000), machine.run_alone(1200, 1710)}).fate, Fate::slower);
 }
 
 TEST(CompareSuite, SeesThatTheBaselineChanged) {
   Machine machine;
   Contest contest{machine.run(1000), machine.run(1000)};
   for (double& ns : contest.after.yardstick_ns) ns *= 0.9;
-  EXPECT_EQ(judge(contest).change, Change::unsure);
+  EXPECT_EQ(judge(contest).fate, Fate::unsure);
   EXPECT_THAT(judge(contest).reason, HasSubstr("the baseline itself moved"));
-  EXPECT_EQ(judge(swapped(contest)).change, Change::unsure);
+  EXPECT_EQ(judge(swapped(contest)).fate, Fate::unsure);
 }
 
 TEST(CompareSuite, ForgivesWhatSlowsTheBaselineJustAsMuch) {
@@ -127,14 +127,14 @@ TEST(CompareSuite, ForgivesWhatSlowsTheBaselineJustAsMuch) {
   Contest contest{machine.run(1000), machine.run(1000)};
   for (double& ns : contest.after.times_ns) ns *= 1.1;
   for (double& ns : contest.after.yardstick_ns) ns *= 1.1;
-  EXPECT_EQ(judge(contest).change, Change::same);
+  EXPECT_EQ(judge(contest).fate, Fate::same);
   EXPECT_THAT(judge(contest).reason, HasSubstr("together with the baseline's"));
 }
 
 TEST(CompareSuite, NeverCallsIdenticalCodeChanged) {
   Machine machine;
   const Contest contest{machine.run(1000), machine.run(1500), true};
-  EXPECT_EQ(judge(contest).change, Change::same);
+  EXPECT_EQ(judge(contest).fate, Fate::same);
   EXPECT_FALSE(judge(contest).may_be_slower);
   EXPECT_THAT(judge(contest).reason, HasSubstr("the same machine code"));
 }
@@ -146,9 +146,9 @@ TEST(CompareSuite, LearnsTheNoiseFromIdenticalCode) {
     other_pairs.push_back({machine.run(1000), machine.run(i % 2 == 0 ? 1060 : 940), true});
   }
   const Contest contest{machine.run(1000), machine.run(1060)};
-  EXPECT_EQ(judge(contest).change, Change::slower);
+  EXPECT_EQ(judge(contest).fate, Fate::slower);
   const SuiteComparison noisy = compare_suite({&contest, 1}, other_pairs, kMargin);
-  EXPECT_EQ(noisy.judgements[0].change, Change::unsure);
+  EXPECT_EQ(noisy.judgements[0].fate, Fate::unsure);
   EXPECT_EQ(noisy.noise.num_pairs, 20);
   EXPECT_GT(noisy.noise.yardstick, 0.05);
 }
@@ -157,23 +157,23 @@ TEST(CompareSuite, GoesNoFinerThanTheNoiseFloor) {
   Machine machine;
   Contest contest{machine.run(1000), machine.run(1080)};
   contest.noise_ratio = 0.1;
-  EXPECT_EQ(judge(contest).change, Change::unsure);
+  EXPECT_EQ(judge(contest).fate, Fate::unsure);
   EXPECT_EQ(judge(contest).margin_ratio, 0.1);
   contest.noise_ratio = HUGE_VAL;
-  EXPECT_EQ(judge(contest).change, Change::unsure);
+  EXPECT_EQ(judge(contest).fate, Fate::unsure);
 }
 
 TEST(CompareSuite, DecidesNothingByFewRounds) {
   Machine machine;
   for (const std::size_t rounds : {0, 1, 5}) {
     const Judgement one = judge({machine.run(1000), machine.run(2000, 1900, 1, rounds)});
-    EXPECT_EQ(one.change, Change::unsure);
+    EXPECT_EQ(one.fate, Fate::unsure);
     EXPECT_THAT(one.reason, HasSubstr("rounds"));
     EXPECT_TRUE(one.may_be_slower);
   }
   Contest broken{machine.run(1000), machine.run(1000)};
   broken.after.times_ns[3] = 0;
-  EXPECT_EQ(judge(broken).change, Change::unsure);
+  EXPECT_EQ(judge(broken).fate, Fate::unsure);
 }
 
 TEST(CompareSuite, IsStricterTheMoreItCompares) {
