@@ -65,16 +65,15 @@ class Check {
     if (!problems_.empty()) return problems_;
     part([&] {
       const Dimensions dimensions(database_);
-      const Matcher all({}, dimensions);
       static const std::string trials = select_trials("''", "true ORDER BY trial.id");
       rows(trials, [&](Query& row) {
         const TrialRow trial = read_unchecked(row, dimensions);
         const std::string wrong = contradiction(trial.record);
         return wrong.empty() ? "" : fmt::format("trial {}: {}", trial.id, wrong);
       });
-      part([&] { read_verifications(database_, dimensions); });
-      part([&] { read_stored_baselines(database_, dimensions, all, ""); });
-      part([&] { check_verdicts(dimensions, all); });
+      part([&] { read_verifications(dimensions); });
+      part([&] { read_stored_baselines(dimensions); });
+      part([&] { check_verdicts(dimensions); });
     });
     return problems_;
   }
@@ -164,9 +163,9 @@ class Check {
   }
 
   /// Whether what a verdict says follows from the samples that it has and from its entries' trials.
-  void check_verdicts(const Dimensions& dimensions, const Matcher& all) {
-    for (RankHead& head : read_rank_heads(database_, dimensions, all, "")) {
-      part([&] { read_entries(database_, dimensions, head); });
+  void check_verdicts(const Dimensions& dimensions) {
+    for (RankHead& head : read_rank_heads(dimensions)) {
+      part([&] { read_entries(dimensions, head); });
     }
   }
 

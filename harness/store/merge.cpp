@@ -149,7 +149,7 @@ class Merge {
 void Merge::put_trials(Source& source) {
   static const std::string sql =
       select_trials("trial.message", "true ORDER BY trial.id", ", trial.sweep_id");
-  const auto verifications = read_verifications(source.database, source.dimensions);
+  const auto verifications = read_verifications(source.dimensions);
   std::map<std::int64_t, std::int64_t> trials;  // its number there, its number here
   for (Query reader = source.database.query(sql); reader.step();) {
     check_interrupt();
@@ -200,8 +200,7 @@ std::int64_t Merge::put(Source& source, std::int64_t sweep, const TrialRow& row)
 }
 
 void Merge::put_baselines(Source& source) {
-  for (const StoredBaseline& baseline : read_stored_baselines(source.database, source.dimensions,
-                                                              Matcher({}, source.dimensions), "")) {
+  for (const StoredBaseline& baseline : read_stored_baselines(source.dimensions)) {
     const std::int64_t device = device_of(baseline.row.device, baseline.row.provenance);
     if (impl_.has_baseline(device, baseline.row.record)) continue;
     impl_.put_baseline(source.sweeps.at(baseline.sweep), device, baseline.row.record);
@@ -217,8 +216,7 @@ void Merge::put_ranks(std::vector<Source>& sources) {
   std::vector<Head> heads;
   for (Source& source : sources) {
     std::string latest;
-    for (RankHead& head :
-         read_rank_heads(source.database, source.dimensions, Matcher({}, source.dimensions), "")) {
+    for (RankHead& head : read_rank_heads(source.dimensions)) {
       latest = std::max(latest, head.row.record.finished_at);
       heads.push_back({&source, std::move(head), latest});
     }
@@ -228,7 +226,7 @@ void Merge::put_ranks(std::vector<Source>& sources) {
   std::ranges::stable_sort(
       heads, [](const Head& a, const Head& b) { return a.no_earlier_than < b.no_earlier_than; });
   const auto put = [this](Source& source, RankHead& head) {
-    read_entries(source.database, source.dimensions, head);
+    read_entries(source.dimensions, head);
     const std::int64_t device = device_of(head.row.device, head.row.provenance);
     if (impl_.has_rank(device, head.row.record)) return;
     impl_.put_rank(source.sweeps.at(head.sweep), device, head.row.record);

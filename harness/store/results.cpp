@@ -82,8 +82,8 @@ std::int64_t finished_of(std::int64_t trial, std::string_view time) {
 
 /// The trials of the sweeps or the run that the filter names, or of all; oldest first. Those that
 /// failed are among them: a kernel that fails now is no longer what it was when it won.
-std::map<QuestionKey, Trials> find_all(Database& database, const Dimensions& dimensions,
-                                       const Matcher& matches, const Filter& filter) {
+std::map<QuestionKey, Trials> find_all(const Dimensions& dimensions, const Matcher& matches,
+                                       const Filter& filter) {
   constexpr std::string_view kSelect =
       "SELECT trial.id, device_id, kernel_id, toolchain_id, protocol_id, problem_id, "
       "status = 'correct' AND timing_id IS NOT NULL, finished_at, link.sweep_id "
@@ -101,7 +101,7 @@ std::map<QuestionKey, Trials> find_all(Database& database, const Dimensions& dim
   std::map<Parts, Trials*> known;  // null: not asked for
   Parts last{};
   Trials* trials = nullptr;
-  for (Query row = database.query(is_any ? of_any : of_some, filter.sweep, filter.run);
+  for (Query row = dimensions.database.query(is_any ? of_any : of_some, filter.sweep, filter.run);
        row.step();) {
     Found found;
     found.id = row.integer();
@@ -184,15 +184,14 @@ void read_stretches(const Trials& trials, Read&& read) {
 
 /// Calls `take` with each trial as far as a list has it, in this order.
 template <class Take>
-void read_trials(Database& database, const Dimensions& dimensions, const Trials& trials,
-                 Take&& take) {
+void read_trials(const Dimensions& dimensions, const Trials& trials, Take&& take) {
   static const std::string sql =
       select_trials("substr(message, 1, 2000)", "trial.id BETWEEN ? AND ? ORDER BY trial.id");
   read_stretches(trials, [&](std::span<const Found> stretch) {
     const std::int64_t first = stretch.front().id, last = stretch.back().id;
-    MeasurementReader measurements(database, first, last);
+    MeasurementReader measurements(dimensions.database, first, last);
     auto wanted = stretch.begin();
-    for (Query reader = database.query(sql, first, last); reader.step();) {
+    for (Query reader = dimensions.database.query(sql, first, last); reader.step();) {
       while (wanted->id < reader.integer(0)) ++wanted;
       if (wanted->id > reader.integer(0)) continue;
       TrialRow row = read_short_trial(reader, dimensions);
@@ -205,8 +204,7 @@ void read_trials(Database& database, const Dimensions& dimensions, const Trials&
 /// What may win a question.
 class Candidates {
  public:
-  Candidates(Database& database, const Dimensions& dimensions, const Trials& trials)
-      : database_(database), dimensions_(dimensions) {
+  Candidates(const Dimensions& dimensions, const Trials& trials) : dimensions_(dimensions) {
     for (const Found& trial : trials) {
       if (trial.may_win) candidates_.push_back(trial);
     }
@@ -220,7 +218,7 @@ class Candidates {
       CandidateSet set;
       read_stretches(candidates_, [&](std::span<const Found> stretch) {
         auto wanted = stretch.begin();
-        for (Query text = database_.query(
+        for (Query text = dimensions_.database.query(
                  "SELECT trial.id, text FROM trial JOIN config ON config.id = config_id WHERE "
                  "trial.id BETWEEN ? AND ? ORDER BY trial.id",
                  stretch.front().id, stretch.back().id);
@@ -252,7 +250,6 @@ class Candidates {
     return at != candidates_.end() && at->id == entry.trial_id;
   }
 
-  Database& database_;
   const Dimensions& dimensions_;
   Trials candidates_;  // by number
   std::string hash_;   // when it was asked for
@@ -260,14 +257,13 @@ class Candidates {
 
 /// The device called so that ran such a sweep last, a measured one before a replayed one. Any will
 /// do if none is called for.
-StoredDevice device_that_ran(Database& database, const Dimensions& dimensions,
-                             const std::string& sweep, const std::string& wanted,
-                             const std::filesystem::path& path) {
+StoredDevice device_that_ran(const Dimensions& dimensions, const std::string& sweep,
+                             const std::string& wanted, const std::filesystem::path& path) {
   std::set<std::string> others;
-  for (Query row =
-           database.query("SELECT device_id FROM sweep JOIN device ON device.id = device_id "
-                          "WHERE sweep.name = ? ORDER BY provenance <> '', sweep.id DESC",
-                          sweep);
+  for (Query row = dimensions.database.query(
+           "SELECT device_id FROM sweep JOIN device ON device.id = device_id "
+           "WHERE sweep.name = ? ORDER BY provenance <> '', sweep.id DESC",
+           sweep);
        row.step();) {
     const StoredDevice& stored = dimensions.devices.at(row.integer(0));
     if (wanted.empty() || stored.info.is_called(wanted)) return stored;
@@ -277,7 +273,7 @@ StoredDevice device_that_ran(Database& database, const Dimensions& dimensions,
     throw UsageError("{}: the sweep '{}' ran on {}, not on '{}'", path.string(), sweep,
                      fmt::join(others, ", "), wanted);
   }
-  Query names = database.query(
+  Query names = dimensions.database.query(
       "SELECT group_concat(name, ', ') FROM (SELECT DISTINCT name FROM sweep ORDER BY name)");
   names.step();
   throw UsageError("{} has no sweep named '{}'; it holds {}", path.string(), sweep,
@@ -289,14 +285,16 @@ StoredDevice device_that_ran(Database& database, const Dimensions& dimensions,
 Results Store::Impl::results(const Filter& filter, const KeepTrial& keep,
                              const Dimensions& dimensions) {
   const Matcher matches(filter, dimensions);
+  Filter of_any_sweep = filter;
+  of_any_sweep.sweep.clear();
   const auto screened = read_screened(database);
   std::map<QuestionKey, std::vector<RankHead>> heads;  // oldest first
-  for (RankHead& head : read_rank_heads(database, dimensions, matches, "")) {
+  for (RankHead& head : read_rank_heads(dimensions, of_any_sweep)) {
     if (filter.run != 0 && head.sweep > filter.run) continue;
     heads[key_of(head)].push_back(std::move(head));
   }
   Results results;
-  auto all = find_all(database, dimensions, matches, filter);
+  auto all = find_all(dimensions, matches, filter);
   std::vector<RankHead> newest;  // of each question and objective
   for (auto& [question, trials] : all) {
     const auto judged = heads.find(question);
@@ -309,12 +307,12 @@ Results Store::Impl::results(const Filter& filter, const KeepTrial& keep,
     }
     std::set<Objective> found;
     if (judged != heads.end()) {
-      Candidates candidates(database, dimensions, trials);
+      Candidates candidates(dimensions, trials);
       for (auto head = judged->second.rbegin(); head != judged->second.rend(); ++head) {
         const RankRecord& rank = head->row.record;
         if (found.contains(rank.objective) || candidates.size() == 0) continue;
         if (rank.identity.candidates != candidates.hash()) continue;
-        read_entries(database, dimensions, *head);
+        read_entries(dimensions, *head);
         if (!candidates.have_best_of(rank)) continue;
         found.insert(rank.objective);
         newest.push_back(std::move(*head));
@@ -325,14 +323,14 @@ Results Store::Impl::results(const Filter& filter, const KeepTrial& keep,
   std::ranges::sort(newest,
                     [](const RankHead& a, const RankHead& b) { return a.row.id < b.row.id; });
   for (RankHead& head : newest) results.ranks.push_back(std::move(head.row));
-  for (StoredBaseline& each : read_stored_baselines(database, dimensions, matches, "")) {
+  for (StoredBaseline& each : read_stored_baselines(dimensions, of_any_sweep)) {
     const bool is_asked = each.age == 1 && all.contains(key_of(each));
     if (is_asked) results.baselines.push_back(std::move(each.row));
   }
 
-  const auto verifications = read_verifications(database, dimensions);
+  const auto verifications = read_verifications(dimensions);
   for (auto& [question, trials] : all) {
-    read_trials(database, dimensions, std::exchange(trials, {}), [&](TrialRow row) {
+    read_trials(dimensions, std::exchange(trials, {}), [&](TrialRow row) {
       TrialRecord& record = row.record;
       if (!filter.status.empty() && filter.status != to_text(record.outcome.status)) return;
       const auto verified = verifications.find(row.id);
@@ -349,7 +347,6 @@ Results Store::results(const Filter& filter, const KeepTrial& keep) const {
 }
 
 Recording Store::record(const std::string& sweep_name, const std::string& of_device) const {
-  Database& database = impl_->database;
   const Filter filter{.sweep = sweep_name};
   DeviceInfo device;
   std::string provenance;
@@ -361,8 +358,7 @@ Recording Store::record(const std::string& sweep_name, const std::string& of_dev
   // All of one moment: a sweep may be replacing trials, whose samples would not be those of their
   // medians.
   impl_->read([&](const Dimensions& dimensions) {
-    const StoredDevice stored =
-        device_that_ran(database, dimensions, sweep_name, of_device, path());
+    const StoredDevice stored = device_that_ran(dimensions, sweep_name, of_device, path());
     device = stored.info;
     provenance = stored.provenance;
     // Under the version that the kernel has now, a recording would not say so any more.
@@ -375,7 +371,7 @@ Recording Store::record(const std::string& sweep_name, const std::string& of_dev
     results = impl_->results(filter, {}, dimensions);
     std::erase_if(results.trials, [&](const TrialRow& trial) { return !is_recorded(trial); });
     for (TrialRow& trial : results.trials) {
-      TrialRow whole = read_whole_trial(database, dimensions, trial.id).value();
+      TrialRow whole = read_whole_trial(dimensions, trial.id).value();
       whole.record.verification = std::move(trial.record.verification);
       trial = std::move(whole);
     }

@@ -103,7 +103,7 @@ std::optional<TrialState> trial_state(Database& database, std::int64_t device, c
   return TrialState{row.integer(0), row.text(1), row.integer(2), row.integer(3), row.integer(4)};
 }
 
-Dimensions::Dimensions(Database& database) {
+Dimensions::Dimensions(Database& of) : database(of) {
   static const std::string sql =
       fmt::format("SELECT id, provenance, {} FROM device", column_list<DeviceInfo>());
   for (Query row = database.query(sql); row.step();) {

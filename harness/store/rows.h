@@ -97,9 +97,11 @@ class SmallTable : public std::unordered_map<std::int64_t, Row> {
   const char* name_;
 };
 
-/// The small tables that trials refer to, read whole. Throws DamagedRow.
+/// The small tables that trials refer to, read whole, and the database that they are of. Throws
+/// DamagedRow.
 struct Dimensions {
-  explicit Dimensions(Database& database);
+  explicit Dimensions(Database& of);
+  Database& database;
   SmallTable<StoredDevice> devices{"device"};
   SmallTable<KernelVersion> kernels{"kernel"};
   SmallTable<Toolchain> toolchains{"toolchain"};

@@ -276,8 +276,7 @@ bool Store::is_ranked(std::int64_t sweep_id, const RankRecord& asked) const {
   Database& database = impl_->database;
   return impl_->read([&](const Dimensions& dimensions) {
     const std::int64_t device = impl_->device_of(sweep_id);
-    for (const RankHead& head :
-         read_rank_heads(database, dimensions, Matcher({}, dimensions), "")) {
+    for (const RankHead& head : read_rank_heads(dimensions)) {
       const RankRecord& record = head.row.record;
       if (head.device != device || record.op != asked.op || record.problem != asked.problem ||
           record.protocol != asked.protocol || !record.identity.answers(asked.identity)) {

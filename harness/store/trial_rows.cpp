@@ -15,15 +15,15 @@ namespace {
 
 /// Every row of baselines or verdicts that matches, oldest first. `age` is its column or a number.
 template <class Record>
-std::vector<Stored<Record>> read_all(Database& database, const Dimensions& dimensions,
-                                     const Matcher& matches, const std::string& sweep,
+std::vector<Stored<Record>> read_all(const Dimensions& dimensions, const Filter& filter,
                                      std::string_view age, std::string_view join) {
   static const std::string sql = fmt::format(
       "SELECT {0}.id, sweep_id, {0}.device_id, {0}.problem_id, {1}, {0}.op, {2} FROM {0} {3} "
       "JOIN sweep ON sweep.id = sweep_id WHERE ?1 = '' OR sweep.name = ?1 ORDER BY {0}.id",
       kTable<Record>, age, column_list<Record>(), join);
+  const Matcher matches(filter, dimensions);
   std::vector<Stored<Record>> all;
-  for (Query row = database.query(sql, sweep); row.step();) {
+  for (Query row = dimensions.database.query(sql, filter.sweep); row.step();) {
     const std::int64_t id = row.integer();
     Stored<Record> stored{row.integer(), row.integer(), row.integer(), row.integer()};
     if (!matches.device(stored.device) || !matches.op(row.text()) ||
@@ -105,13 +105,12 @@ TrialRow read_short_trial(Query& row, const Dimensions& dimensions) {
   return trial;
 }
 
-std::optional<TrialRow> read_whole_trial(Database& database, const Dimensions& dimensions,
-                                         std::int64_t id) {
+std::optional<TrialRow> read_whole_trial(const Dimensions& dimensions, std::int64_t id) {
   static const std::string sql = select_trials("trial.message", "trial.id = ?");
-  Query row = database.query(sql, id);
+  Query row = dimensions.database.query(sql, id);
   if (!row.step()) return std::nullopt;
   TrialRow trial = read_trial(row, dimensions);
-  trial.record.measurements = read_measurements(database, id);
+  trial.record.measurements = read_measurements(dimensions.database, id);
   return trial;
 }
 
@@ -137,10 +136,10 @@ std::vector<Measurement> MeasurementReader::of(std::int64_t trial_id) {
   return measurements;
 }
 
-std::map<std::int64_t, Verification> read_verifications(Database& database,
-                                                        const Dimensions& dimensions) {
+std::map<std::int64_t, Verification> read_verifications(const Dimensions& dimensions) {
   std::map<std::int64_t, Verification> verifications;
-  for (Query query = database.query("SELECT trial_id, toolchain_id, finished_at FROM verification");
+  for (Query query = dimensions.database.query(
+           "SELECT trial_id, toolchain_id, finished_at FROM verification");
        query.step();) {
     verifications[query.integer(0)] = {
         {}, dimensions.toolchains.at(query.integer(1)), query.text(2)};
@@ -148,7 +147,7 @@ std::map<std::int64_t, Verification> read_verifications(Database& database,
   static const std::string sql =
       fmt::format("SELECT trial_id, {} FROM verification_check ORDER BY trial_id, position",
                   column_list<VerificationCheck>());
-  for (Query row = database.query(sql); row.step();) {
+  for (Query row = dimensions.database.query(sql); row.step();) {
     std::vector<VerificationCheck>& checks = verifications[row.integer()].checks;
     checks.push_back(read_record<VerificationCheck>(row));
   }
@@ -160,13 +159,12 @@ std::map<std::int64_t, Verification> read_verifications(Database& database,
   return verifications;
 }
 
-std::vector<RankHead> read_rank_heads(Database& database, const Dimensions& dimensions,
-                                      const Matcher& matches, const std::string& sweep) {
-  return read_all<RankRecord>(database, dimensions, matches, sweep, "1", "");
+std::vector<RankHead> read_rank_heads(const Dimensions& dimensions, const Filter& filter) {
+  return read_all<RankRecord>(dimensions, filter, "1", "");
 }
 
-void read_entries(Database& database, const Dimensions& dimensions, RankHead& head) {
-  std::string wrong = read_entries_unchecked(database, dimensions, head);
+void read_entries(const Dimensions& dimensions, RankHead& head) {
+  std::string wrong = read_entries_unchecked(dimensions, head);
   if (wrong.empty()) wrong = contradiction(head.row.record);
   if (wrong.empty()) return;
   const RankRecord& record = head.row.record;
@@ -174,8 +172,7 @@ void read_entries(Database& database, const Dimensions& dimensions, RankHead& he
                    record.finished_at, wrong);
 }
 
-std::string read_entries_unchecked(Database& database, const Dimensions& dimensions,
-                                   RankHead& head) {
+std::string read_entries_unchecked(const Dimensions& dimensions, RankHead& head) {
   RankRecord& record = head.row.record;
   std::string wrong;
   std::set<std::int64_t> kernels;
@@ -183,7 +180,7 @@ std::string read_entries_unchecked(Database& database, const Dimensions& dimensi
       "SELECT kernel_id, registers, spill_bytes, trial_id, {} FROM rank_entry "
       "LEFT JOIN trial ON trial.id = trial_id WHERE rank_id = ? ORDER BY position",
       column_list<RankEntry>());
-  for (Query row = database.query(entries, head.row.id); row.step();) {
+  for (Query row = dimensions.database.query(entries, head.row.id); row.step();) {
     const bool has_trial = !row.is_null();
     if (has_trial) kernels.insert(row.integer(0));
     row.skip();
@@ -199,34 +196,24 @@ std::string read_entries_unchecked(Database& database, const Dimensions& dimensi
   for (const std::int64_t id : kernels) record.kernels.push_back(dimensions.kernels.at(id));
   static const std::string noise =
       fmt::format("SELECT {} FROM rank_noise WHERE rank_id = ?", column_list<NoiseFloor>());
-  if (Query row = database.query(noise, head.row.id); row.step()) {
+  if (Query row = dimensions.database.query(noise, head.row.id); row.step()) {
     record.noise = read_record<NoiseFloor>(row);
   }
   return wrong;
 }
 
-std::vector<StoredBaseline> read_stored_baselines(Database& database, const Dimensions& dimensions,
-                                                  const Matcher& matches,
-                                                  const std::string& sweep) {
+std::vector<StoredBaseline> read_stored_baselines(const Dimensions& dimensions,
+                                                  const Filter& filter) {
   constexpr std::string_view kAge =
       "row_number() OVER(PARTITION BY op, problem_id, baseline.device_id, protocol_id, "
       "baseline.name ORDER BY finished_at DESC, baseline.id DESC)";
-  std::vector<StoredBaseline> all = read_all<BaselineRecord>(
-      database, dimensions, matches, sweep, kAge, "JOIN timing ON timing.id = timing_id");
+  std::vector<StoredBaseline> all =
+      read_all<BaselineRecord>(dimensions, filter, kAge, "JOIN timing ON timing.id = timing_id");
   for (StoredBaseline& stored : all) {
     stored.row.record = supported(std::move(stored.row.record),
                                   [&] { return fmt::format("baseline {}", stored.row.id); });
   }
   return all;
-}
-
-std::vector<BaselineRow> read_baselines(Database& database, const Dimensions& dimensions,
-                                        const Matcher& matches, const std::string& sweep) {
-  std::vector<BaselineRow> newest;
-  for (StoredBaseline& baseline : read_stored_baselines(database, dimensions, matches, sweep)) {
-    if (baseline.age == 1) newest.push_back(std::move(baseline.row));
-  }
-  return newest;
 }
 
 bool answers(const TrialRow& row, const Question& question) {
@@ -263,12 +250,12 @@ std::vector<TrialRow> Store::trials(const Filter& filter) const {
 std::optional<TrialRow> Store::trial(std::int64_t id) const {
   Database& database = impl_->database;
   return impl_->read([&](const Dimensions& dimensions) {
-    std::optional<TrialRow> trial = read_whole_trial(database, dimensions, id);
+    std::optional<TrialRow> trial = read_whole_trial(dimensions, id);
     if (!trial) return trial;
     Query sweep = database.query(
         "SELECT command_line FROM trial JOIN sweep ON sweep.id = sweep_id WHERE trial.id = ?", id);
     if (sweep.step()) trial->command_line = sweep.text(0);
-    const auto verifications = read_verifications(database, dimensions);
+    const auto verifications = read_verifications(dimensions);
     if (const auto found = verifications.find(id); found != verifications.end()) {
       trial->record.verification = found->second;
     }
@@ -286,7 +273,11 @@ std::optional<TrialRecord> Store::find(std::int64_t sweep_id, const TrialKey& ke
 
 std::vector<BaselineRow> Store::baselines(const Filter& filter) const {
   return impl_->read([&](const Dimensions& dimensions) {
-    return read_baselines(impl_->database, dimensions, Matcher(filter, dimensions), filter.sweep);
+    std::vector<BaselineRow> newest;
+    for (StoredBaseline& each : read_stored_baselines(dimensions, filter)) {
+      if (each.age == 1) newest.push_back(std::move(each.row));
+    }
+    return newest;
   });
 }
 
@@ -305,12 +296,10 @@ std::vector<StoredSweep> Store::sweeps() const {
 }
 
 std::vector<RankRow> Store::ranks(const Filter& filter) const {
-  Database& database = impl_->database;
   return impl_->read([&](const Dimensions& dimensions) {
     std::vector<RankRow> ranks;
-    for (RankHead& head :
-         read_rank_heads(database, dimensions, Matcher(filter, dimensions), filter.sweep)) {
-      read_entries_unchecked(database, dimensions, head);
+    for (RankHead& head : read_rank_heads(dimensions, filter)) {
+      read_entries_unchecked(dimensions, head);
       const auto& entries = head.row.record.entries;
       const bool concerns =
           filter.kernel.empty() || std::ranges::any_of(entries, [&](const RankEntry& entry) {

@@ -45,8 +45,7 @@ TrialRow read_short_trial(Query& row, const Dimensions& dimensions);
 TrialRow read_unchecked(Query& row, const Dimensions& dimensions);
 /// The trial of a number, with its whole message and further measurements; nothing if it is not
 /// done.
-std::optional<TrialRow> read_whole_trial(Database& database, const Dimensions& dimensions,
-                                         std::int64_t id);
+std::optional<TrialRow> read_whole_trial(const Dimensions& dimensions, std::int64_t id);
 
 /// What else was measured of a trial, in the order of names. Throws DamagedRow.
 std::vector<Measurement> read_measurements(Database& database, std::int64_t trial_id);
@@ -63,8 +62,7 @@ class MeasurementReader {
 };
 
 /// The verifications of all trials, by the trial's number. Throws DamagedRow.
-std::map<std::int64_t, Verification> read_verifications(Database& database,
-                                                        const Dimensions& dimensions);
+std::map<std::int64_t, Verification> read_verifications(const Dimensions& dimensions);
 
 /// A stored verdict without its entries, or a time of a baseline.
 template <class Record>
@@ -79,21 +77,15 @@ using RankHead = Stored<RankRecord>;
 using StoredBaseline = Stored<BaselineRecord>;
 
 /// Every verdict that matches, oldest first.
-std::vector<RankHead> read_rank_heads(Database& database, const Dimensions& dimensions,
-                                      const Matcher& matches, const std::string& sweep);
+std::vector<RankHead> read_rank_heads(const Dimensions& dimensions, const Filter& filter = {});
 /// Fills in entries, kernels and noise. Throws DamagedRow where the verdict contradicts itself or
 /// the trials of its entries.
-void read_entries(Database& database, const Dimensions& dimensions, RankHead& head);
+void read_entries(const Dimensions& dimensions, RankHead& head);
 /// The same, whatever the verdict says. What it says of its entries' trials is returned, or "".
-std::string read_entries_unchecked(Database& database, const Dimensions& dimensions,
-                                   RankHead& head);
+std::string read_entries_unchecked(const Dimensions& dimensions, RankHead& head);
 
 /// Every time of a baseline that matches, oldest first.
-std::vector<StoredBaseline> read_stored_baselines(Database& database, const Dimensions& dimensions,
-                                                  const Matcher& matches, const std::string& sweep);
-
-/// The newest of each (op, problem, device, protocol, name) that matches.
-std::vector<BaselineRow> read_baselines(Database& database, const Dimensions& dimensions,
-                                        const Matcher& matches, const std::string& sweep);
+std::vector<StoredBaseline> read_stored_baselines(const Dimensions& dimensions,
+                                                  const Filter& filter = {});
 
 }  // namespace assay
