@@ -59,7 +59,6 @@ bool lies_in(const fs::path& path, const fs::path& folder) {
   return is_inside(fs::weakly_canonical(path), fs::weakly_canonical(folder));
 }
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 std::string lower(std::string text) {
@@ -181,8 +180,6 @@ class Solution {
 bool is_contract(const fs::path& file) {
   return file.extension() == ".yaml" && load_yaml(file)->find("kernel");
 }
-
-namespace fs = std::filesystem;
 
 /// The names of the ops in the folder of the kernels: `gemm`, of all its types, and `gemm_bf16`.
 std::vector<std::string> known_ops(const fs::path& kernels) {

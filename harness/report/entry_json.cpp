@@ -1,13 +1,19 @@
 #include "report/entry_json.h"
 
 #include <cmath>
-#include <variant>
 
 namespace assay {
 namespace {
 
 /// Of all documents; a key that changes its meaning or goes away raises the version.
 constexpr int kVersion = 1;
+
+template <class Pairs>
+Json pairs_json(const Pairs& pairs) {
+  Json object = Json::object();
+  for (const auto& [name, value] : pairs) object[name] = value_json(value);
+  return object;
+}
 
 }  // namespace
 
@@ -53,21 +59,8 @@ Json prepared_json(const std::optional<Prepared>& prepared) {
   return {{"time_ns", finite_or_null(prepared->time_ns)}, {"bytes", prepared->bytes}};
 }
 
-Json config_json(const Config& config) {
-  Json object = Json::object();
-  for (const auto& [name, value] : config) {
-    std::visit([&object, &key = name](const auto& v) { object[key] = v; }, value);
-  }
-  return object;
-}
-
-Json problem_json(const Problem& problem) {
-  Json object = Json::object();
-  for (const auto& [name, value] : problem) {
-    std::visit([&, &key = name](auto number) { object[key] = number; }, value);
-  }
-  return object;
-}
+Json config_json(const Config& config) { return pairs_json(config); }
+Json problem_json(const Problem& problem) { return pairs_json(problem); }
 
 Json device_json(const DeviceInfo& device) {
   return {{"name", device.name},

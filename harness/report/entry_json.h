@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "report/tuned_table.h"
 
@@ -29,6 +30,11 @@ Json json_list(const Range& range, const JsonOf& json_of) {
   return list;
 }
 
+/// A value of a configuration or a problem: a number or a word.
+template <class... Held>
+Json value_json(const std::variant<Held...>& value) {
+  return std::visit([](const auto& held) { return Json(held); }, value);
+}
 /// {"BLOCK_M": 128, "SCHEDULE": "row"}
 Json config_json(const Config& config);
 Json problem_json(const Problem& problem);

@@ -79,22 +79,12 @@ bool is_power_of_two(std::int64_t number) { return number > 0 && (number & (numb
 /// every kind of H200 is one.
 std::string vllm_device(const std::string& name) {
   std::string text;
-  std::vector<std::string> parts{""};
   for (const char c : printable_line(name)) {
-    if (c == ' ' || c == '/' || c == '?' || c == '\\') {
-      if (!text.ends_with('_')) text += '_';
-    } else {
-      text += c;
-    }
+    const bool parts = std::string_view(" /?\\").find(c) != std::string_view::npos;
+    if (!parts || !text.ends_with('_')) text += parts ? '_' : c;
   }
-  for (const char c : text) {
-    if (c == '_') {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return std::ranges::find(parts, "H200") != parts.end() ? "NVIDIA_H200" : text;
+  const bool is_h200 = ('_' + text + '_').find("_H200_") != std::string::npos;
+  return is_h200 ? "NVIDIA_H200" : text;
 }
 
 /// ",dtype=fp8_w8a8", or nothing for fp16 and bf16. The op's name ends in its type.
@@ -178,7 +168,7 @@ std::string export_wisdom(const std::vector<TunedTable>& tables) {
         throw UsageError("the configurations of {} have different parameters: {}",
                          entry.best.kernel, to_text(entry.best.config));
       }
-      std::visit([&](const auto& held) { config.push_back(held); }, *value);
+      config.push_back(value_json(*value));
     }
     text += line_of({{"config", config},
                      {"problem_size", problem},

@@ -116,17 +116,12 @@ std::string export_kernel_tuner(const std::vector<TrialRow>& trials) {
   const TrialRecord& first = trials.at(0).record;
   Json keys = Json::array(), values = Json::object(), problem = Json::array();
   for (const auto& [name, value] : first.config) keys.push_back(name);
-  for (const auto& [name, value] : first.problem) {
-    std::visit([&](auto number) { problem.push_back(number); }, value);
-  }
+  for (const auto& [name, value] : first.problem) problem.push_back(value_json(value));
   for (std::size_t i = 0; i < first.config.size(); ++i) {
     std::set<Value> tried;
     for (const TrialRow& row : trials) tried.insert(row.record.config.at(i).second);
-    Json list = Json::array();
-    for (const Value& value : tried) {
-      std::visit([&list](const auto& held) { list.push_back(held); }, value);
-    }
-    values[first.config[i].first] = std::move(list);
+    values[first.config[i].first] =
+        json_list(tried, [](const Value& value) { return value_json(value); });
   }
   const Json header{{"device_name", trials[0].device.name}, {"kernel_name", first.kernel.name},
                     {"problem_size", std::move(problem)},   {"tune_params_keys", std::move(keys)},
@@ -143,7 +138,7 @@ std::string export_kernel_tuner(const std::vector<TrialRow>& trials) {
     Json object = Json::object();
     for (const auto& [name, value] : trial.config) {
       key += (key.empty() ? "" : ",") + to_text(value);
-      std::visit([&, &at = name](const auto& held) { object[at] = held; }, value);
+      object[name] = value_json(value);
     }
     if (!known.insert(key).second) continue;
     if (const auto& timing = trial.outcome.timing) {

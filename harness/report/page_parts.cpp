@@ -10,7 +10,6 @@
 #include <limits>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "report/entry_json.h"
 #include "report/explain.h"
@@ -206,7 +205,7 @@ std::string PageTrials::json() const {
     Json values = Json::array();
     for (const auto& [value, met] : each.places) {
       place_of[static_cast<std::size_t>(met)] = static_cast<int>(values.size());
-      std::visit([&values](const auto& held) { values.push_back(held); }, value);
+      values.push_back(value_json(value));
     }
     std::vector<int> at = each.at;
     at.resize(size(), -1);

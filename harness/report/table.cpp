@@ -25,14 +25,14 @@ std::size_t total_width(const std::vector<std::size_t>& columns,
   return total;
 }
 
-/// Four significant digits below 1000, whole numbers above.
-std::string digits(double value) {
-  const double size = std::abs(value);
-  return fmt::format("{:.{}f}", value,
-                     size < 9.9995   ? 3
-                     : size < 99.995 ? 2
-                     : size < 999.95 ? 1
-                                     : 0);
+/// So many significant digits, of which at most `most` are decimals.
+std::string digits(double value, int significant, int most) {
+  const auto is_too_long = [&](int decimals) {
+    const double unit = std::pow(10, decimals);
+    return std::round(std::abs(value) * unit) / unit >= std::pow(10, significant - decimals);
+  };
+  while (most > 0 && is_too_long(most)) --most;
+  return fmt::format("{:.{}f}", value, most);
 }
 
 constexpr std::size_t kBarColumns = 50;
@@ -187,9 +187,9 @@ std::string format_time(double ns) {
   const double size = std::abs(ns);
   // The limits lie where rounding would print 1000 of the smaller unit.
   if (size < 999.95) return fmt::format("{:.{}f} ns", ns, size < 99.95 ? 2 : 1);
-  if (size < 999.95e3) return digits(ns / 1e3) + " us";
-  if (size < 999.95e6) return digits(ns / 1e6) + " ms";
-  return digits(ns / 1e9) + " s";
+  if (size < 999.95e3) return digits(ns / 1e3, 4, 3) + " us";
+  if (size < 999.95e6) return digits(ns / 1e6, 4, 3) + " ms";
+  return digits(ns / 1e9, 4, 3) + " s";
 }
 
 std::string format_interval(const Interval& time_ns) {
@@ -200,14 +200,7 @@ std::string format_interval(const Interval& time_ns) {
 std::string format_energy(double joules) {
   if (!std::isfinite(joules)) return "-";
   const bool small = std::abs(joules) < 0.9995;
-  const double value = small ? joules * 1e3 : joules;
-  const double size = std::abs(value);
-  return fmt::format("{:.{}f} {}", value,
-                     size < 0.9995  ? 3
-                     : size < 9.995 ? 2
-                     : size < 99.95 ? 1
-                                    : 0,
-                     small ? "mJ" : "J");
+  return digits(small ? joules * 1e3 : joules, 3, 3) + (small ? " mJ" : " J");
 }
 
 std::string format_percent(double ratio) {
@@ -223,12 +216,7 @@ std::string format_rate(double per_second, const std::string& unit) {
     value /= 1e3;
     ++prefix;
   }
-  const double size = std::abs(value);
-  return fmt::format("{:.{}f} {}{}", value,
-                     size < 9.995   ? 2
-                     : size < 99.95 ? 1
-                                    : 0,
-                     kPrefixes[prefix], unit);
+  return fmt::format("{} {}{}", digits(value, 3, 2), kPrefixes[prefix], unit);
 }
 
 std::string format_bytes(double bytes) {
