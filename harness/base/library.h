@@ -4,15 +4,39 @@
 #include <string_view>
 #include <vector>
 
-// Of functions that are listed as X(cuInit) X(...): a member for each, and what loads it from
-// `library_`. Names are spelled as in the library's headers, whose macros turn cuMemAlloc into the
-// exported cuMemAlloc_v2. They rename members, uses and texts alike, so a symbol fits its
-// prototype.
+// Of functions that are listed as X(cuInit) X(...): a member of the class Self for each, and what
+// loads it from `library_`. Names are spelled as in the library's headers, whose macros turn
+// cuMemAlloc into the exported cuMemAlloc_v2. They rename members, uses and symbols alike, so a
+// symbol fits its prototype; messages have the name as it is spelled.
 #define ASSAY_TEXT(x) #x
-#define ASSAY_MEMBER(function) decltype(&::function) function = nullptr;
-#define ASSAY_LOAD(function) library_.load(function, ASSAY_TEXT(function));
+#define ASSAY_MEMBER(function) \
+  LibraryFunction<Self, decltype(&::function)> function{*this, #function};
+#define ASSAY_LOAD(function) library_.load(function.address, ASSAY_TEXT(function));
 
 namespace assay {
+
+/// A function of a library. If it returns an error code, `check` of its owner sees each.
+template <typename Owner, typename Address>
+struct LibraryFunction;
+template <typename Owner, typename Result, typename... Parameters>
+struct LibraryFunction<Owner, Result (*)(Parameters...)> {
+  LibraryFunction(const Owner& its_owner, const char* its_name)
+      : owner(its_owner), name(its_name) {}
+
+  auto operator()(Parameters... arguments) const {
+    if constexpr (requires(Result code) { owner.check(code, name); }) {
+      owner.check(address(arguments...), name);
+    } else {
+      return address(arguments...);
+    }
+  }
+  /// For who looks at the code.
+  Result result(Parameters... arguments) const { return address(arguments...); }
+
+  const Owner& owner;
+  const char* name;
+  Result (*address)(Parameters...) = nullptr;
+};
 
 /// Folders in which a library is looked for.
 struct LibraryFolders {

@@ -19,27 +19,32 @@ namespace assay {
 
 namespace fs = std::filesystem;
 
-// Prototypes are the toolkit's own, so that a changed signature fails to compile.
+#define ASSAY_NVRTC_FUNCTIONS(X) \
+  X(nvrtcVersion)                \
+  X(nvrtcGetNumSupportedArchs)   \
+  X(nvrtcGetSupportedArchs)      \
+  X(nvrtcGetErrorString)         \
+  X(nvrtcCreateProgram)          \
+  X(nvrtcDestroyProgram)         \
+  X(nvrtcAddNameExpression)      \
+  X(nvrtcCompileProgram)         \
+  X(nvrtcGetLoweredName)         \
+  X(nvrtcGetProgramLogSize)      \
+  X(nvrtcGetProgramLog)          \
+  X(nvrtcGetCUBINSize)           \
+  X(nvrtcGetCUBIN)               \
+  X(nvrtcGetPTXSize)             \
+  X(nvrtcGetPTX)
+
 struct Nvrtc::Api {
-  decltype(&nvrtcVersion) version;
-  decltype(&nvrtcGetNumSupportedArchs) num_supported_archs;
-  decltype(&nvrtcGetSupportedArchs) supported_archs;
-  decltype(&nvrtcGetErrorString) error_string;
-  decltype(&nvrtcCreateProgram) create_program;
-  decltype(&nvrtcDestroyProgram) destroy_program;
-  decltype(&nvrtcAddNameExpression) add_name_expression;
-  decltype(&nvrtcCompileProgram) compile_program;
-  decltype(&nvrtcGetLoweredName) lowered_name;
-  decltype(&nvrtcGetProgramLogSize) program_log_size;
-  decltype(&nvrtcGetProgramLog) program_log;
-  decltype(&nvrtcGetCUBINSize) cubin_size;
-  decltype(&nvrtcGetCUBIN) cubin;
-  decltype(&nvrtcGetPTXSize) ptx_size;
-  decltype(&nvrtcGetPTX) ptx;
+  using Self = Api;
+  explicit Api(const Library& library_) { ASSAY_NVRTC_FUNCTIONS(ASSAY_LOAD) }
 
   void check(nvrtcResult result, const char* call) const {
-    if (result != NVRTC_SUCCESS) throw Error("{}: {}", call, error_string(result));
+    if (result != NVRTC_SUCCESS) throw Error("{}: {}", call, nvrtcGetErrorString(result));
   }
+
+  ASSAY_NVRTC_FUNCTIONS(ASSAY_MEMBER)
 };
 
 namespace {
@@ -103,34 +108,18 @@ bool take_entry_errors(std::string& log) {
 
 }  // namespace
 
-Nvrtc::Nvrtc() : api_(std::make_unique<Api>()) {
-  const Library library(
+Nvrtc::Nvrtc() {
+  api_ = std::make_unique<Api>(Library(
       "NVRTC", kLibraryNames, toolkit_libraries(),
-      "install the CUDA toolkit 12.8 or later (or its cuda-nvrtc package), or set CUDA_HOME");
-  library.load(api_->version, "nvrtcVersion");
-  library.load(api_->num_supported_archs, "nvrtcGetNumSupportedArchs");
-  library.load(api_->supported_archs, "nvrtcGetSupportedArchs");
-  library.load(api_->error_string, "nvrtcGetErrorString");
-  library.load(api_->create_program, "nvrtcCreateProgram");
-  library.load(api_->destroy_program, "nvrtcDestroyProgram");
-  library.load(api_->add_name_expression, "nvrtcAddNameExpression");
-  library.load(api_->compile_program, "nvrtcCompileProgram");
-  library.load(api_->lowered_name, "nvrtcGetLoweredName");
-  library.load(api_->program_log_size, "nvrtcGetProgramLogSize");
-  library.load(api_->program_log, "nvrtcGetProgramLog");
-  library.load(api_->cubin_size, "nvrtcGetCUBINSize");
-  library.load(api_->cubin, "nvrtcGetCUBIN");
-  library.load(api_->ptx_size, "nvrtcGetPTXSize");
-  library.load(api_->ptx, "nvrtcGetPTX");
-
+      "install the CUDA toolkit 12.8 or later (or its cuda-nvrtc package), or set CUDA_HOME"));
   int minor = 0, num_archs = 0;
-  api_->check(api_->version(&major_version_, &minor), "nvrtcVersion");
-  api_->check(api_->num_supported_archs(&num_archs), "nvrtcGetNumSupportedArchs");
+  api_->nvrtcVersion(&major_version_, &minor);
+  api_->nvrtcGetNumSupportedArchs(&num_archs);
   archs_.resize(static_cast<std::size_t>(std::max(num_archs, 0)));
-  api_->check(api_->supported_archs(archs_.data()), "nvrtcGetSupportedArchs");
+  api_->nvrtcGetSupportedArchs(archs_.data());
   version_ = fmt::format("{}.{}", major_version_, minor);
 
-  const fs::path file = path_of_library(reinterpret_cast<void*>(api_->version));
+  const fs::path file = path_of_library(reinterpret_cast<void*>(api_->nvrtcVersion.address));
   std::error_code ignored;
   // An update within 13.0 changes the machine code but not the version. The size of the library
   // tells.
@@ -197,17 +186,18 @@ Nvrtc::Output Nvrtc::compile(const Unit& unit) const {
   for (const std::string& option : unit.options) options.push_back(option.c_str());
 
   nvrtcProgram handle = nullptr;
-  api_->check(api_->create_program(&handle, unit.text.c_str(), unit.name.c_str(),
-                                   static_cast<int>(texts.size()), texts.data(), names.data()),
-              "nvrtcCreateProgram");
-  const auto destroy = [this](nvrtcProgram program) { api_->destroy_program(&program); };
+  api_->nvrtcCreateProgram(&handle, unit.text.c_str(), unit.name.c_str(),
+                           static_cast<int>(texts.size()), texts.data(), names.data());
+  const auto destroy = [this](nvrtcProgram program) {
+    static_cast<void>(api_->nvrtcDestroyProgram.result(&program));
+  };
   const std::unique_ptr<_nvrtcProgram, decltype(destroy)> program(handle, destroy);
 
   for (const std::string& entry : unit.entries) {
-    api_->check(api_->add_name_expression(handle, entry.c_str()), "nvrtcAddNameExpression");
+    api_->nvrtcAddNameExpression(handle, entry.c_str());
   }
   const nvrtcResult result =
-      api_->compile_program(handle, static_cast<int>(options.size()), options.data());
+      api_->nvrtcCompileProgram.result(handle, static_cast<int>(options.size()), options.data());
   if (result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE) {
     throw Error("NVRTC cannot load its builtins library; install the whole CUDA toolkit");
   }
@@ -215,9 +205,9 @@ Nvrtc::Output Nvrtc::compile(const Unit& unit) const {
   output.ok = result == NVRTC_SUCCESS;
   output.knows_options = result != NVRTC_ERROR_INVALID_OPTION;
   std::size_t size = 0;
-  api_->check(api_->program_log_size(handle, &size), "nvrtcGetProgramLogSize");
+  api_->nvrtcGetProgramLogSize(handle, &size);
   output.log.resize(size);
-  api_->check(api_->program_log(handle, output.log.data()), "nvrtcGetProgramLog");
+  api_->nvrtcGetProgramLog(handle, output.log.data());
   while (!output.log.empty() && output.log.back() == '\0') output.log.pop_back();
   if (!output.ok) {
     // A mistake in the source is in the log, so without one it is something else.
@@ -225,22 +215,22 @@ Nvrtc::Output Nvrtc::compile(const Unit& unit) const {
         result == NVRTC_ERROR_OUT_OF_MEMORY ||
         (result == NVRTC_ERROR_COMPILATION && output.log.empty()) ||
         output.log.find("catastrophic error: out of memory") != std::string::npos;
-    if (output.log.empty()) output.log = api_->error_string(result);
+    if (output.log.empty()) output.log = api_->nvrtcGetErrorString(result);
     output.has_entries = !take_entry_errors(output.log);
     return output;
   }
   for (const std::string& entry : unit.entries) {
     const char* symbol = nullptr;
-    api_->check(api_->lowered_name(handle, entry.c_str(), &symbol), "nvrtcGetLoweredName");
+    api_->nvrtcGetLoweredName(handle, entry.c_str(), &symbol);
     output.symbols[entry] = symbol;
   }
-  api_->check(api_->cubin_size(handle, &size), "nvrtcGetCUBINSize");
+  api_->nvrtcGetCUBINSize(handle, &size);
   output.cubin.resize(size);
-  api_->check(api_->cubin(handle, output.cubin.data()), "nvrtcGetCUBIN");
+  api_->nvrtcGetCUBIN(handle, output.cubin.data());
   if (unit.wants_ptx) {
-    api_->check(api_->ptx_size(handle, &size), "nvrtcGetPTXSize");
+    api_->nvrtcGetPTXSize(handle, &size);
     output.ptx.resize(size);
-    api_->check(api_->ptx(handle, output.ptx.data()), "nvrtcGetPTX");
+    api_->nvrtcGetPTX(handle, output.ptx.data());
     while (!output.ptx.empty() && output.ptx.back() == '\0') output.ptx.pop_back();
   }
   return output;

@@ -10,10 +10,10 @@ Library open_cublas_lt(const LibraryFolders& folders) {
 
 CublasLt::CublasLt(const LibraryFolders& folders) : library_(open_cublas_lt(folders)) {
   ASSAY_CUBLASLT_FUNCTIONS(ASSAY_LOAD)
-  check(cublasLtCreate(&lt_handle_), "cublasLtCreate");
+  cublasLtCreate(&lt_handle_);
 }
 
-CublasLt::~CublasLt() { static_cast<void>(cublasLtDestroy(lt_handle_)); }
+CublasLt::~CublasLt() { static_cast<void>(cublasLtDestroy.result(lt_handle_)); }
 
 void CublasLt::check(cublasStatus_t status, const char* call) const {
   if (status == CUBLAS_STATUS_SUCCESS) return;
@@ -31,9 +31,9 @@ Cublas::Cublas()
                kCublasAdvice) {
   ASSAY_CUBLAS_FUNCTIONS(ASSAY_LOAD)
   library_.load(gemm_ex, "cublasGemmEx");
-  check(cublasCreate(&handle_), "cublasCreate");
+  cublasCreate(&handle_);
 }
 
-Cublas::~Cublas() { static_cast<void>(cublasDestroy(handle_)); }
+Cublas::~Cublas() { static_cast<void>(cublasDestroy.result(handle_)); }
 
 }  // namespace assay

@@ -51,6 +51,7 @@ struct CublasError : Error {
 /// cuBLASLt's functions, with one handle on the current context.
 class CublasLt {
  public:
+  using Self = CublasLt;
   /// Throws Error.
   explicit CublasLt(const LibraryFolders& folders);
   ~CublasLt();
@@ -76,6 +77,7 @@ class CublasLt {
 /// the base, and loaded first: cuBLAS needs it, and then finds it loaded whatever the search path.
 class Cublas : public CublasLt {
  public:
+  using Self = Cublas;
   /// Throws Error that says which libraries were looked for.
   Cublas();
   ~Cublas();

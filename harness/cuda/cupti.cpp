@@ -21,7 +21,8 @@ void Cupti::check(CUptiResult result, const char* call) const {
     throw Error("another process counts on this GPU; try again when it has ended");
   }
   const char* text = nullptr;
-  if (cuptiGetResultString(result, &text) != CUPTI_SUCCESS || text == nullptr) text = "unknown";
+  if (cuptiGetResultString.result(result, &text) != CUPTI_SUCCESS || text == nullptr)
+    text = "unknown";
   throw Error("{}: {}", call, text);
 }
 

@@ -36,8 +36,12 @@ namespace assay {
 /// CUPTI's functions: those of its host part, which need no GPU, and those of its range profiler.
 class Cupti {
  public:
+  using Self = Cupti;
+
   /// Throws Error that says which library was looked for.
   Cupti();
+  Cupti(const Cupti&) = delete;
+  Cupti& operator=(const Cupti&) = delete;
 
   /// Throws Error "CALL: what CUPTI says of it" unless `result` is success. Where counters are not
   /// permitted, it says how they are.

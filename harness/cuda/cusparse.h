@@ -23,6 +23,7 @@ namespace assay {
 /// cuSPARSE's functions, with a handle on the current context.
 class Cusparse {
  public:
+  using Self = Cusparse;
   /// Throws Error that says which library was looked for.
   Cusparse();
   ~Cusparse();

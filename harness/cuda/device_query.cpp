@@ -9,7 +9,7 @@ namespace {
 
 int attribute(const Driver& driver, CUdevice device, CUdevice_attribute which) {
   int value = 0;
-  driver.check(driver.cuDeviceGetAttribute(&value, which, device), "cuDeviceGetAttribute");
+  driver.cuDeviceGetAttribute(&value, which, device);
   return value;
 }
 
@@ -34,11 +34,10 @@ DeviceInfo query_device(const Driver& driver, CUdevice device) {
 DeviceInfo query_gpu(const Driver& driver, CUdevice device) {
   DeviceInfo info;
   std::array<char, 256> name{};
-  driver.check(driver.cuDeviceGetName(name.data(), static_cast<int>(name.size()) - 1, device),
-               "cuDeviceGetName");
+  driver.cuDeviceGetName(name.data(), static_cast<int>(name.size()) - 1, device);
   info.name = name.data();
   CUuuid uuid{};
-  driver.check(driver.cuDeviceGetUuid(&uuid, device), "cuDeviceGetUuid");
+  driver.cuDeviceGetUuid(&uuid, device);
   info.uuid = uuid_text(uuid);
   info.cc = 10 * attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
             attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
@@ -47,7 +46,7 @@ DeviceInfo query_gpu(const Driver& driver, CUdevice device) {
       attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   info.l2_bytes = attribute(driver, device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
   std::size_t bytes = 0;
-  driver.check(driver.cuDeviceTotalMem(&bytes, device), "cuDeviceTotalMem");
+  driver.cuDeviceTotalMem(&bytes, device);
   info.memory_bytes = static_cast<std::int64_t>(bytes);
   return info;
 }

@@ -18,7 +18,7 @@ Driver::Driver() {
 }
 
 void Driver::initialise() const {
-  const CUresult result = cuInit(0);
+  const CUresult result = cuInit.result(0);
   if (result == CUDA_ERROR_NO_DEVICE) throw Error("the NVIDIA driver finds no GPU");
   check(result, "cuInit");
 }
@@ -26,8 +26,8 @@ void Driver::initialise() const {
 void Driver::fail(CUresult result, const std::string& call) const {
   const char* name = nullptr;
   const char* text = nullptr;
-  if (cuGetErrorName(result, &name) != CUDA_SUCCESS) name = nullptr;
-  if (cuGetErrorString(result, &text) != CUDA_SUCCESS) text = nullptr;
+  if (cuGetErrorName.result(result, &name) != CUDA_SUCCESS) name = nullptr;
+  if (cuGetErrorString.result(result, &text) != CUDA_SUCCESS) text = nullptr;
   throw CudaError(
       result,
       fmt::format("{}: {}, {}", call,

@@ -89,6 +89,7 @@ class CudaError : public Error {
 
 /// libcuda's functions. One per process, and it outlives every handle made with it.
 struct Driver {
+  using Self = Driver;
   struct Emulated {};
 
   /// Loads libcuda and initialises it. Throws Error with a sentence (no driver, no GPU).

@@ -4,7 +4,7 @@
 namespace assay {
 
 Driver::Driver(Emulated) {
-#define ASSAY_TAKE(function) function = &::function;
+#define ASSAY_TAKE(function) function.address = &::function;
   ASSAY_DRIVER_FUNCTIONS(ASSAY_TAKE)
 #undef ASSAY_TAKE
   event_elapsed_time = &::cuEventElapsedTime;

@@ -13,7 +13,7 @@ std::size_t rounded_up(std::size_t bytes, std::size_t multiple) {
 
 CUdevice current_device(const Driver& driver) {
   CUdevice device = 0;
-  driver.check(driver.cuCtxGetDevice(&device), "cuCtxGetDevice");
+  driver.cuCtxGetDevice(&device);
   return device;
 }
 
@@ -26,18 +26,15 @@ FencedMemory::FencedMemory(const Driver& driver, std::size_t bytes, Side side)
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.location = location_;
   std::size_t page_bytes = 0;
-  driver.check(driver.cuMemGetAllocationGranularity(&page_bytes, &properties,
-                                                    CU_MEM_ALLOC_GRANULARITY_MINIMUM),
-               "cuMemGetAllocationGranularity");
+  driver.cuMemGetAllocationGranularity(&page_bytes, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
   const std::size_t whole_bytes = rounded_up(std::max(bytes, kAlignment), page_bytes);
   reserved_bytes_ = whole_bytes + 2 * page_bytes;
-  driver.check(driver.cuMemAddressReserve(&reserved_, reserved_bytes_, 0, 0, 0),
-               "cuMemAddressReserve");
+  driver.cuMemAddressReserve(&reserved_, reserved_bytes_, 0, 0, 0);
   begin_ = reserved_ + page_bytes;
   CUmemGenericAllocationHandle handle = 0;
-  driver.check(driver.cuMemCreate(&handle, whole_bytes, &properties, 0), "cuMemCreate");
-  const CUresult mapped = driver.cuMemMap(begin_, whole_bytes, 0, handle, 0);
-  static_cast<void>(driver.cuMemRelease(handle));  // the mapping keeps the memory
+  driver.cuMemCreate(&handle, whole_bytes, &properties, 0);
+  const CUresult mapped = driver.cuMemMap.result(begin_, whole_bytes, 0, handle, 0);
+  static_cast<void>(driver.cuMemRelease.result(handle));  // the mapping keeps the memory
   driver.check(mapped, "cuMemMap");
   mapped_bytes_ = whole_bytes;
   allow(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
@@ -45,23 +42,22 @@ FencedMemory::FencedMemory(const Driver& driver, std::size_t bytes, Side side)
 }
 
 FencedMemory::~FencedMemory() {
-  if (mapped_bytes_ > 0) static_cast<void>(driver_->cuMemUnmap(begin_, mapped_bytes_));
-  if (reserved_ != 0) static_cast<void>(driver_->cuMemAddressFree(reserved_, reserved_bytes_));
+  if (mapped_bytes_ > 0) static_cast<void>(driver_->cuMemUnmap.result(begin_, mapped_bytes_));
+  if (reserved_ != 0)
+    static_cast<void>(driver_->cuMemAddressFree.result(reserved_, reserved_bytes_));
 }
 
 void FencedMemory::forbid_writes() { allow(CU_MEM_ACCESS_FLAGS_PROT_READ); }
 
 void FencedMemory::allow(CUmemAccess_flags access) {
   const CUmemAccessDesc description = {location_, access};
-  driver_->check(driver_->cuMemSetAccess(begin_, mapped_bytes_, &description, 1), "cuMemSetAccess");
+  driver_->cuMemSetAccess(begin_, mapped_bytes_, &description, 1);
 }
 
 bool has_fenced_memory(const Driver& driver) {
   int supported = 0;
-  driver.check(driver.cuDeviceGetAttribute(&supported,
-                                           CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
-                                           current_device(driver)),
-               "cuDeviceGetAttribute");
+  driver.cuDeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+                              current_device(driver));
   return supported != 0;
 }
 

@@ -23,7 +23,7 @@ class Owned {
     return *this;
   }
   ~Owned() {
-    if (handle_ != Handle{}) static_cast<void>((driver_->*Free)(handle_));
+    if (handle_ != Handle{}) static_cast<void>((driver_->*Free).result(handle_));
   }
 
   Handle get() const { return handle_; }

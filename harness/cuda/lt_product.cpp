@@ -38,15 +38,14 @@ Scalar scalar(int value, cudaDataType_t type) {
 
 LtProduct::LtProduct(const CublasLt& cublas, const LtShape& shape, cublasComputeType_t compute)
     : cublas_(&cublas),
-      operation_(nullptr, cublas.cublasLtMatmulDescDestroy),
-      first_(nullptr, cublas.cublasLtMatrixLayoutDestroy),
-      second_(nullptr, cublas.cublasLtMatrixLayoutDestroy),
-      out_(nullptr, cublas.cublasLtMatrixLayoutDestroy),
+      operation_(nullptr, cublas.cublasLtMatmulDescDestroy.address),
+      first_(nullptr, cublas.cublasLtMatrixLayoutDestroy.address),
+      second_(nullptr, cublas.cublasLtMatrixLayoutDestroy.address),
+      out_(nullptr, cublas.cublasLtMatrixLayoutDestroy.address),
       scale_(scale_type(compute)) {
   // Column-major: out^T = b^T @ a^T, each matrix seen transposed.
   cublasLtMatmulDesc_t operation = nullptr;
-  cublas.check(cublas.cublasLtMatmulDescCreate(&operation, compute, scale_),
-               "cublasLtMatmulDescCreate");
+  cublas.cublasLtMatmulDescCreate(&operation, compute, scale_);
   operation_.reset(operation);
   const cublasOperation_t op_first = shape.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
   const cublasOperation_t op_second = shape.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -60,16 +59,13 @@ LtProduct::LtProduct(const CublasLt& cublas, const LtShape& shape, cublasCompute
 LtProduct::Layout LtProduct::make_layout(const LtShape::Matrix& matrix, std::int64_t batch) const {
   cublasLtMatrixLayout_t layout = nullptr;
   // Its rows are the columns of what is seen transposed.
-  cublas_->check(cublas_->cublasLtMatrixLayoutCreate(
-                     &layout, cuda_type(matrix.dtype), static_cast<std::uint64_t>(matrix.columns),
-                     static_cast<std::uint64_t>(matrix.rows), matrix.columns),
-                 "cublasLtMatrixLayoutCreate");
-  Layout made(layout, cublas_->cublasLtMatrixLayoutDestroy);
+  cublas_->cublasLtMatrixLayoutCreate(&layout, cuda_type(matrix.dtype),
+                                      static_cast<std::uint64_t>(matrix.columns),
+                                      static_cast<std::uint64_t>(matrix.rows), matrix.columns);
+  Layout made(layout, cublas_->cublasLtMatrixLayoutDestroy.address);
   if (batch == 1) return made;
   const auto set = [&](cublasLtMatrixLayoutAttribute_t attribute, const auto& value) {
-    cublas_->check(
-        cublas_->cublasLtMatrixLayoutSetAttribute(layout, attribute, &value, sizeof value),
-        "cublasLtMatrixLayoutSetAttribute");
+    cublas_->cublasLtMatrixLayoutSetAttribute(layout, attribute, &value, sizeof value);
   };
   set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(batch));
   set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, matrix.rows * matrix.columns);
@@ -78,14 +74,13 @@ LtProduct::Layout LtProduct::make_layout(const LtShape::Matrix& matrix, std::int
 
 std::vector<cublasLtMatmulHeuristicResult_t> LtProduct::algorithms(std::uint32_t alignment) const {
   cublasLtMatmulPreference_t made = nullptr;
-  cublas_->check(cublas_->cublasLtMatmulPreferenceCreate(&made), "cublasLtMatmulPreferenceCreate");
+  cublas_->cublasLtMatmulPreferenceCreate(&made);
   const std::unique_ptr<cublasLtMatmulPreferenceOpaque_t,
                         decltype(&::cublasLtMatmulPreferenceDestroy)>
-      preference(made, cublas_->cublasLtMatmulPreferenceDestroy);
+      preference(made, cublas_->cublasLtMatmulPreferenceDestroy.address);
   const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
-    cublas_->check(cublas_->cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute,
-                                                                 &value, sizeof value),
-                   "cublasLtMatmulPreferenceSetAttribute");
+    cublas_->cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value,
+                                                  sizeof value);
   };
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspaceBytes);
   if (alignment != kAlignment) {
@@ -97,11 +92,9 @@ std::vector<cublasLtMatmulHeuristicResult_t> LtProduct::algorithms(std::uint32_t
   }
   std::vector<cublasLtMatmulHeuristicResult_t> algorithms(kMaxAlgorithms);
   int found = 0;
-  cublas_->check(cublas_->cublasLtMatmulAlgoGetHeuristic(cublas_->lt_handle(), operation_.get(),
-                                                         first_.get(), second_.get(), out_.get(),
-                                                         out_.get(), preference.get(),
-                                                         kMaxAlgorithms, algorithms.data(), &found),
-                 "cublasLtMatmulAlgoGetHeuristic");
+  cublas_->cublasLtMatmulAlgoGetHeuristic(cublas_->lt_handle(), operation_.get(), first_.get(),
+                                          second_.get(), out_.get(), out_.get(), preference.get(),
+                                          kMaxAlgorithms, algorithms.data(), &found);
   algorithms.resize(static_cast<std::size_t>(found));
   return algorithms;
 }
@@ -110,13 +103,11 @@ void LtProduct::enqueue(const cublasLtMatmulAlgo_t& algorithm, CUdeviceptr a, CU
                         CUdeviceptr out, CUdeviceptr workspace, std::size_t workspace_bytes,
                         CUstream stream) const {
   const Scalar one = scalar(1, scale_), zero = scalar(0, scale_);
-  cublas_->check(
-      cublas_->cublasLtMatmul(
-          cublas_->lt_handle(), operation_.get(), &one, reinterpret_cast<const void*>(b),
-          first_.get(), reinterpret_cast<const void*>(a), second_.get(), &zero,
-          reinterpret_cast<const void*>(out), out_.get(), reinterpret_cast<void*>(out), out_.get(),
-          &algorithm, reinterpret_cast<void*>(workspace), workspace_bytes, stream),
-      "cublasLtMatmul");
+  cublas_->cublasLtMatmul(
+      cublas_->lt_handle(), operation_.get(), &one, reinterpret_cast<const void*>(b), first_.get(),
+      reinterpret_cast<const void*>(a), second_.get(), &zero, reinterpret_cast<const void*>(out),
+      out_.get(), reinterpret_cast<void*>(out), out_.get(), &algorithm,
+      reinterpret_cast<void*>(workspace), workspace_bytes, stream);
 }
 
 }  // namespace assay

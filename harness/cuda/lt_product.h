@@ -36,9 +36,7 @@ class LtProduct {
 
   template <typename Value>
   void set(cublasLtMatmulDescAttributes_t attribute, const Value& value) {
-    cublas_->check(
-        cublas_->cublasLtMatmulDescSetAttribute(operation_.get(), attribute, &value, sizeof value),
-        "cublasLtMatmulDescSetAttribute");
+    cublas_->cublasLtMatmulDescSetAttribute(operation_.get(), attribute, &value, sizeof value);
   }
 
   /// What the heuristic offers, its first choice first, for addresses that are multiples of

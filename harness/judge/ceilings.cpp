@@ -26,9 +26,7 @@ constexpr int kFurtherLaunches = 8;
 double copy_bytes_per_s(const Driver& driver, CUstream stream, Timer& timer, CUdeviceptr data,
                         std::size_t bytes) {
   const std::size_t half = bytes / 2;
-  const Work copy = [&] {
-    driver.check(driver.cuMemcpyDtoDAsync(data + half, data, half, stream), "cuMemcpyDtoDAsync");
-  };
+  const Work copy = [&] { driver.cuMemcpyDtoDAsync(data + half, data, half, stream); };
   return 2.0 * static_cast<double>(half) / (timer.quick_median_ns({copy}, kSamples) * 1e-9);
 }
 
@@ -80,7 +78,7 @@ double product_flops_per_s(const Driver& driver, CUstream stream, const SupportK
   try {
     const LtMatmul matmul(driver, stream, cublas, call, product.compute);
     matmul.enqueue(0, c.get());
-    driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
+    driver.cuStreamSynchronize(stream);
     const double time_ns =
         timer.quick_median_ns({[&] { matmul.enqueue(0, c.get()); }}, kProductSamples);
     const auto n = static_cast<double>(size);
@@ -169,7 +167,7 @@ Ceilings measure_ceilings(const Driver& driver, CUstream stream, const SupportKe
   ceilings.clock_mhz = timer.boost_clock_mhz();
   {
     std::size_t free_bytes = 0, total_bytes = 0;
-    driver.check(driver.cuMemGetInfo(&free_bytes, &total_bytes), "cuMemGetInfo");
+    driver.cuMemGetInfo(&free_bytes, &total_bytes);
     const std::size_t bytes = std::min(kMostCopyBytes, free_bytes / 4) / 4096 * 4096;
     const DeviceMemory data = allocate(driver, bytes);
     support.fill(Generator::normal, DType::f32, data.get(), static_cast<std::int64_t>(bytes / 4), 1,

@@ -182,9 +182,9 @@ void Checker::reserve(std::size_t bytes) {
 }
 
 void Checker::read_back(std::size_t bytes) {
-  driver_->check(driver_->cuMemcpyDtoHAsync(mirror_.get(), results_.get(), bytes, stream_),
-                 "cuMemcpyDtoHAsync");
-  driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize after a launch");
+  driver_->cuMemcpyDtoHAsync(mirror_.get(), results_.get(), bytes, stream_);
+  driver_->check(driver_->cuStreamSynchronize.result(stream_),
+                 "cuStreamSynchronize after a launch");
 }
 
 CheckReport Checker::check(const CheckedBuffers& buffers, const GuardZones& zones,
@@ -192,7 +192,7 @@ CheckReport Checker::check(const CheckedBuffers& buffers, const GuardZones& zone
   const Slots slots(buffers);
   reserve(slots.bytes());
   const CUdeviceptr results = results_.get();
-  driver_->check(driver_->cuMemsetD8Async(results, 0, slots.bytes(), stream_), "cuMemsetD8Async");
+  driver_->cuMemsetD8Async(results, 0, slots.bytes(), stream_);
   zones.check(results + slots.guard(0));
   const auto hash_inputs = [&](const auto& slot) {
     for (std::size_t i = 0; i < slots.num_inputs; ++i) {
@@ -209,8 +209,7 @@ CheckReport Checker::check(const CheckedBuffers& buffers, const GuardZones& zone
     const auto& [buffer, seal] = buffers.prepared[i];
     const CUdeviceptr hash = results + slots.prepared(i);
     support_->hash(buffer.data, buffer.bytes, hash);
-    driver_->check(driver_->cuMemcpyDtoDAsync(hash + 8, seal, sizeof(std::uint64_t), stream_),
-                   "cuMemcpyDtoDAsync");
+    driver_->cuMemcpyDtoDAsync(hash + 8, seal, sizeof(std::uint64_t), stream_);
   }
   refer();
   hash_inputs([&](std::size_t i) { return slots.remade(i); });
@@ -349,11 +348,9 @@ std::string Checker::wrong_places_text(const CheckedOutput& output,
     const std::int64_t size = std::min(kAtOnce, count - begin);
     const auto read = [&](DType dtype, CUdeviceptr data, std::vector<double>& values) {
       support_->gather(dtype, data, begin, 1, size, memory.get());
-      driver_->check(
-          driver_->cuMemcpyDtoHAsync(values.data(), memory.get(),
-                                     sizeof(double) * static_cast<std::size_t>(size), stream_),
-          "cuMemcpyDtoHAsync");
-      driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+      driver_->cuMemcpyDtoHAsync(values.data(), memory.get(),
+                                 sizeof(double) * static_cast<std::size_t>(size), stream_);
+      driver_->cuStreamSynchronize(stream_);
     };
     read(pair.found.dtype, pair.found.data, found);
     read(pair.expected.dtype, pair.expected.data, expected);

@@ -124,7 +124,7 @@ std::vector<int> LtMatmul::shortlist(Timer& timer, CUdeviceptr out, std::size_t 
     } catch (const Error&) {
       continue;  // the heuristic offers some algorithms that do not run
     }
-    driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+    driver_->cuStreamSynchronize(stream_);
     samples_ns[i];
   }
   for (int round = 0; round < kQuickRounds; ++round) {
@@ -185,9 +185,8 @@ GroupedMatmul::GroupedMatmul(const Driver& driver, OperationEngine& engine,
   all.insert(all.end(), out_data.begin(), out_data.end());
   const std::size_t bytes = all.size() * sizeof(CUdeviceptr);
   pointers_ = allocate(driver, bytes);
-  driver.check(driver.cuMemcpyHtoDAsync(pointers_.get(), all.data(), bytes, stream_),
-               "cuMemcpyHtoDAsync");
-  driver.check(driver.cuStreamSynchronize(stream_), "cuStreamSynchronize");
+  driver.cuMemcpyHtoDAsync(pointers_.get(), all.data(), bytes, stream_);
+  driver.cuStreamSynchronize(stream_);
 }
 
 void GroupedMatmul::enqueue() const {
@@ -195,17 +194,14 @@ void GroupedMatmul::enqueue() const {
   const auto part = [&](std::size_t index) {
     return pointers_.get() + index * count * sizeof(CUdeviceptr);
   };
-  cublas_->check(cublas_->cublasSetStream(cublas_->handle(), stream_), "cublasSetStream");
-  cublas_->check(cublas_->cublasSetMathMode(cublas_->handle(), CUBLAS_DEFAULT_MATH),
-                 "cublasSetMathMode");
-  cublas_->check(
-      cublas_->cublasGemmGroupedBatchedEx(
-          cublas_->handle(), op_first_.data(), op_second_.data(), m_.data(), n_.data(), k_.data(),
-          ones_.data(), reinterpret_cast<const void* const*>(part(0)), type_, ld_first_.data(),
-          reinterpret_cast<const void* const*>(part(1)), type_, ld_second_.data(), zeros_.data(),
-          reinterpret_cast<void* const*>(part(2)), out_type_, ld_out_.data(),
-          static_cast<int>(count), sizes_.data(), CUBLAS_COMPUTE_32F),
-      "cublasGemmGroupedBatchedEx");
+  cublas_->cublasSetStream(cublas_->handle(), stream_);
+  cublas_->cublasSetMathMode(cublas_->handle(), CUBLAS_DEFAULT_MATH);
+  cublas_->cublasGemmGroupedBatchedEx(
+      cublas_->handle(), op_first_.data(), op_second_.data(), m_.data(), n_.data(), k_.data(),
+      ones_.data(), reinterpret_cast<const void* const*>(part(0)), type_, ld_first_.data(),
+      reinterpret_cast<const void* const*>(part(1)), type_, ld_second_.data(), zeros_.data(),
+      reinterpret_cast<void* const*>(part(2)), out_type_, ld_out_.data(), static_cast<int>(count),
+      sizes_.data(), CUBLAS_COMPUTE_32F);
 }
 
 }  // namespace assay

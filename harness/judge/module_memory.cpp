@@ -32,7 +32,7 @@ std::vector<ModuleMemory> module_memory(const Driver& driver, const Launcher& la
     CUdeviceptr data = 0;
     std::size_t bytes = 0;
     const CUresult found =
-        driver.cuModuleGetGlobal(&data, &bytes, launcher.module()->get(), name.c_str());
+        driver.cuModuleGetGlobal.result(&data, &bytes, launcher.module()->get(), name.c_str());
     if (found == CUDA_ERROR_NOT_FOUND) {
       if (is_constant) return;  // a table of the compiler's own
       throw refused(

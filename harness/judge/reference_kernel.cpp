@@ -52,12 +52,9 @@ class Run {
       const auto bytes = static_cast<std::size_t>(buffer->bytes());
       arena.reserve(guarded_bytes(bytes));
       const GuardedBuffer placed = place_buffer(buffer->name, bytes, arena.begin());
-      driver.check(
-          driver.cuMemsetD32Async(placed.begin, word, (placed.end - placed.begin) / 4, stream),
-          "cuMemsetD32Async");
+      driver.cuMemsetD32Async(placed.begin, word, (placed.end - placed.begin) / 4, stream);
       if (buffer->role == Role::inout) {
-        driver.check(driver.cuMemcpyDtoDAsync(placed.data, address_of(buffer->name), bytes, stream),
-                     "cuMemcpyDtoDAsync");
+        driver.cuMemcpyDtoDAsync(placed.data, address_of(buffer->name), bytes, stream);
       }
       written.push_back({*buffer, arena.take(), placed});
     }
@@ -68,7 +65,7 @@ class Run {
       return address_of(name);
     });
     launcher.enqueue(stream);
-    driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
+    driver.cuStreamSynchronize(stream);
   }
 
   std::vector<Written> written;
@@ -156,7 +153,7 @@ void rerun_reference_kernel(const Driver& driver, CUstream stream,
       // A second step that updates it goes on in the same memory.
       const CUdeviceptr from = address_of(buffer->name);
       if (from == data) continue;
-      driver.check(driver.cuMemcpyDtoDAsync(data, from, bytes, stream), "cuMemcpyDtoDAsync");
+      driver.cuMemcpyDtoDAsync(data, from, bytes, stream);
     } else {
       poison(driver, data, whole_bytes, stream);
     }
@@ -173,7 +170,7 @@ void rerun_reference_kernel(const Driver& driver, CUstream stream,
     const auto bytes = static_cast<std::size_t>(plan.find_buffer(name)->bytes());
     poison(driver, memory.get(), (bytes + 3) / 4 * 4, stream);
   }
-  driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
+  driver.cuStreamSynchronize(stream);
 }
 
 std::map<std::string, ReferenceOutput> run_reference_kernel(
@@ -205,7 +202,7 @@ std::map<std::string, ReferenceOutput> run_reference_kernel(
       poison(driver, copy.buffer.begin, copy.buffer.end - copy.buffer.begin, stream);
     }
   }
-  driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
+  driver.cuStreamSynchronize(stream);
   return outputs;
 }
 

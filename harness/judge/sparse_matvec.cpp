@@ -41,7 +41,7 @@ SparseMatvec::SparseMatvec(const Driver& driver, OperationEngine& engine, const 
       cusparse_(&engine.cusparse()),
       algorithm_(algorithm),
       type_(cuda_type(call.operand("values").dtype)),
-      matrix_(nullptr, cusparse_->cusparseDestroySpMat),
+      matrix_(nullptr, cusparse_->cusparseDestroySpMat.address),
       x_(make_vector(call.operand("x"))),
       out_(make_vector(call.operand("out"))) {
   check_starts(engine, call);
@@ -49,46 +49,37 @@ SparseMatvec::SparseMatvec(const Driver& driver, OperationEngine& engine, const 
     return reinterpret_cast<void*>(call.operand(name).data);
   };
   cusparseSpMatDescr_t matrix = nullptr;
-  cusparse_->check(cusparse_->cusparseCreateCsr(
-                       &matrix, call.operand("out").elements(), call.operand("x").elements(),
-                       call.operand("values").elements(), pointer("starts"), pointer("columns"),
-                       pointer("values"), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
-                       CUSPARSE_INDEX_BASE_ZERO, type_),
-                   "cusparseCreateCsr");
+  cusparse_->cusparseCreateCsr(
+      &matrix, call.operand("out").elements(), call.operand("x").elements(),
+      call.operand("values").elements(), pointer("starts"), pointer("columns"), pointer("values"),
+      CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type_);
   matrix_.reset(matrix);
-  cusparse_->check(cusparse_->cusparseSetStream(cusparse_->handle(), stream_), "cusparseSetStream");
+  cusparse_->cusparseSetStream(cusparse_->handle(), stream_);
   const Scalars scalars(type_);
   std::size_t bytes = 0;
-  cusparse_->check(
-      cusparse_->cusparseSpMV_bufferSize(cusparse_->handle(), CUSPARSE_OPERATION_NON_TRANSPOSE,
-                                         scalars.one(), matrix_.get(), x_.get(), scalars.zero(),
-                                         out_.get(), type_, kAlgorithms[algorithm_], &bytes),
-      "cusparseSpMV_bufferSize");
+  cusparse_->cusparseSpMV_bufferSize(cusparse_->handle(), CUSPARSE_OPERATION_NON_TRANSPOSE,
+                                     scalars.one(), matrix_.get(), x_.get(), scalars.zero(),
+                                     out_.get(), type_, kAlgorithms[algorithm_], &bytes);
   workspace_ = allocate(driver, std::max<std::size_t>(bytes, 1));
-  cusparse_->check(cusparse_->cusparseSpMV_preprocess(
-                       cusparse_->handle(), CUSPARSE_OPERATION_NON_TRANSPOSE, scalars.one(),
-                       matrix_.get(), x_.get(), scalars.zero(), out_.get(), type_,
-                       kAlgorithms[algorithm_], reinterpret_cast<void*>(workspace_.get())),
-                   "cusparseSpMV_preprocess");
+  cusparse_->cusparseSpMV_preprocess(cusparse_->handle(), CUSPARSE_OPERATION_NON_TRANSPOSE,
+                                     scalars.one(), matrix_.get(), x_.get(), scalars.zero(),
+                                     out_.get(), type_, kAlgorithms[algorithm_],
+                                     reinterpret_cast<void*>(workspace_.get()));
 }
 
 SparseMatvec::Vector SparseMatvec::make_vector(const Operand& operand) const {
   cusparseDnVecDescr_t vector = nullptr;
-  cusparse_->check(cusparse_->cusparseCreateDnVec(&vector, operand.elements(),
-                                                  reinterpret_cast<void*>(operand.data),
-                                                  cuda_type(operand.dtype)),
-                   "cusparseCreateDnVec");
-  return {vector, cusparse_->cusparseDestroyDnVec};
+  cusparse_->cusparseCreateDnVec(&vector, operand.elements(), reinterpret_cast<void*>(operand.data),
+                                 cuda_type(operand.dtype));
+  return {vector, cusparse_->cusparseDestroyDnVec.address};
 }
 
 void SparseMatvec::enqueue() const {
   const Scalars scalars(type_);
-  cusparse_->check(cusparse_->cusparseSetStream(cusparse_->handle(), stream_), "cusparseSetStream");
-  cusparse_->check(
-      cusparse_->cusparseSpMV(cusparse_->handle(), CUSPARSE_OPERATION_NON_TRANSPOSE, scalars.one(),
-                              matrix_.get(), x_.get(), scalars.zero(), out_.get(), type_,
-                              kAlgorithms[algorithm_], reinterpret_cast<void*>(workspace_.get())),
-      "cusparseSpMV");
+  cusparse_->cusparseSetStream(cusparse_->handle(), stream_);
+  cusparse_->cusparseSpMV(cusparse_->handle(), CUSPARSE_OPERATION_NON_TRANSPOSE, scalars.one(),
+                          matrix_.get(), x_.get(), scalars.zero(), out_.get(), type_,
+                          kAlgorithms[algorithm_], reinterpret_cast<void*>(workspace_.get()));
 }
 
 std::string SparseMatvec::describe() const {

@@ -168,7 +168,7 @@ void write_tensor_map(const Driver& driver, const TensorMapPlan& map, const Buff
   const std::vector<cuuint32_t> element_strides(rank, 1);
 
   CUtensorMap encoded;
-  const CUresult result = driver.cuTensorMapEncodeTiled(
+  const CUresult result = driver.cuTensorMapEncodeTiled.result(
       &encoded, tensor_map_type(buffer.dtype), static_cast<cuuint32_t>(rank),
       reinterpret_cast<void*>(data), extents.data(), strides.data(), box.data(),
       element_strides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_mode(map.swizzle_bytes),
@@ -209,7 +209,7 @@ Texture make_texture(const Driver& driver, const BufferPlan& buffer, CUdeviceptr
   if (!is_floating(buffer.dtype)) texture.flags |= CU_TRSF_READ_AS_INTEGER;
   if (spec.normalized) texture.flags |= CU_TRSF_NORMALIZED_COORDINATES;
   CUtexObject object = 0;
-  const CUresult result = driver.cuTexObjectCreate(&object, &resource, &texture, nullptr);
+  const CUresult result = driver.cuTexObjectCreate.result(&object, &resource, &texture, nullptr);
   if (result != CUDA_SUCCESS) {
     driver.fail(result,
                 fmt::format("texture of {} [{}]", buffer.name, fmt::join(buffer.shape, ",")));

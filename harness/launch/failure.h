@@ -26,6 +26,12 @@ class Failure : public std::exception {
                 fmt::format(format, std::forward<Part>(part), std::forward<Parts>(parts)...)) {}
   explicit Failure(Outcome outcome) : outcome_(std::move(outcome)) {}
   const Outcome& outcome() const { return outcome_; }
+  /// Throws the failure again, with `note` behind its message.
+  [[noreturn]] void add_note(const std::string& note) const {
+    Outcome outcome = outcome_;
+    outcome.message += "; " + note;
+    throw Failure(std::move(outcome));
+  }
   const char* what() const noexcept override { return outcome_.message.c_str(); }
 
  private:

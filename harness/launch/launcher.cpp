@@ -79,7 +79,8 @@ CUdeviceptr Launcher::find_symbol(const BufferPlan& buffer, const std::string& c
   std::size_t bytes = 0;
   const std::optional<Variable> variable = find_variable(cubin, buffer.symbol);
   const std::string& symbol = variable ? variable->symbol : buffer.symbol;
-  const CUresult found = driver_->cuModuleGetGlobal(&data, &bytes, module_->get(), symbol.c_str());
+  const CUresult found =
+      driver_->cuModuleGetGlobal.result(&data, &bytes, module_->get(), symbol.c_str());
   if (found == CUDA_ERROR_NOT_FOUND) {
     throw refused("the compiled kernel has no variable {}", buffer.symbol);
   }
@@ -93,17 +94,14 @@ CUdeviceptr Launcher::find_symbol(const BufferPlan& buffer, const std::string& c
 
 void Launcher::write_symbols(CUstream stream) const {
   for (const DeviceCopy& copy : symbols_) {
-    driver_->check(driver_->cuMemcpyDtoDAsync(copy.to, copy.from, copy.bytes, stream),
-                   "cuMemcpyDtoDAsync");
+    driver_->cuMemcpyDtoDAsync(copy.to, copy.from, copy.bytes, stream);
   }
 }
 
 bool Launcher::has_local_memory() const {
   return std::ranges::any_of(launches_, [&](const Launch& launch) {
     int bytes = 0;
-    driver_->check(driver_->cuFuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
-                                               launch.ready.function),
-                   "cuFuncGetAttribute");
+    driver_->cuFuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, launch.ready.function);
     return bytes > 0;
   });
 }
@@ -119,9 +117,8 @@ int Launcher::shared_sm_threads() const {
     const CUlaunchConfig& config = launch.ready.config;
     const auto threads = static_cast<int>(config.blockDimX * config.blockDimY * config.blockDimZ);
     int blocks = 0;
-    driver_->check(driver_->cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                       &blocks, launch.ready.function, threads, config.sharedMemBytes),
-                   "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    driver_->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, launch.ready.function, threads,
+                                                         config.sharedMemBytes);
     if (blocks > 1) most_threads = std::max(most_threads, threads);
   }
   return most_threads;
@@ -129,12 +126,10 @@ int Launcher::shared_sm_threads() const {
 
 void Launcher::enqueue(CUstream stream) const {
   for (const Memset& memset : memsets_) {
-    driver_->check(driver_->cuMemsetD8Async(memset.data, 0, memset.bytes, stream),
-                   "cuMemsetD8Async");
+    driver_->cuMemsetD8Async(memset.data, 0, memset.bytes, stream);
   }
   for (const DeviceCopy& copy : copies_) {
-    driver_->check(driver_->cuMemcpyDtoDAsync(copy.to, copy.from, copy.bytes, stream),
-                   "cuMemcpyDtoDAsync");
+    driver_->cuMemcpyDtoDAsync(copy.to, copy.from, copy.bytes, stream);
   }
   enqueue(launches_, stream);
 }

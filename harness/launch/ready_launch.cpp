@@ -29,7 +29,7 @@ ReadyLaunch set_up(const Driver& driver, const Module& module, const LaunchPlan&
   ReadyLaunch launch;
   launch.args = plan.args;
   const CUresult found =
-      driver.cuModuleGetFunction(&launch.function, module.get(), symbol_of(plan).c_str());
+      driver.cuModuleGetFunction.result(&launch.function, module.get(), symbol_of(plan).c_str());
   if (found == CUDA_ERROR_NOT_FOUND) {
     throw Failure(Status::runtime, "missing_entry", "the compiled kernel has no entry {}",
                   plan.entry);
@@ -53,20 +53,17 @@ ReadyLaunch set_up(const Driver& driver, const Module& module, const LaunchPlan&
   // Others may launch the same function with more, so that the limit only rises. To ask for it also
   // loads the function: a driver that loads lazily would do so in the first launch.
   int limit_bytes = 0;
-  driver.check(driver.cuFuncGetAttribute(
-                   &limit_bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, launch.function),
-               "cuFuncGetAttribute");
+  driver.cuFuncGetAttribute(&limit_bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                            launch.function);
   if (most_smem_bytes > limit_bytes) {
-    const CUresult result =
-        driver.cuFuncSetAttribute(launch.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                  static_cast<int>(most_smem_bytes));
+    const CUresult result = driver.cuFuncSetAttribute.result(
+        launch.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+        static_cast<int>(most_smem_bytes));
     if (result != CUDA_SUCCESS) driver.fail(result, launch.call);
   }
   if (plan.carveout >= 0) {
-    driver.check(
-        driver.cuFuncSetAttribute(
-            launch.function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, plan.carveout),
-        "cuFuncSetAttribute");
+    driver.cuFuncSetAttribute(launch.function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                              plan.carveout);
   }
 
   const std::int64_t blocks = plan.cluster[0] * plan.cluster[1] * plan.cluster[2];
@@ -79,7 +76,7 @@ ReadyLaunch set_up(const Driver& driver, const Module& module, const LaunchPlan&
     cluster.value.clusterDim.z = extent(plan.cluster[2], "cluster", plan);
     constexpr std::int64_t kPortableClusterBlocks = 8;
     if (blocks > kPortableClusterBlocks) {
-      const CUresult result = driver.cuFuncSetAttribute(
+      const CUresult result = driver.cuFuncSetAttribute.result(
           launch.function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
       if (result != CUDA_SUCCESS) driver.fail(result, launch.call);
     }
@@ -125,7 +122,7 @@ CUresult ReadyLaunch::enqueue(const Driver& driver, void** parameters, CUstream 
   // The driver takes a pointer to non-const attributes, but only reads them.
   on_stream.attrs = const_cast<CUlaunchAttribute*>(attributes.data());
   on_stream.numAttrs = static_cast<unsigned>(attributes.size());
-  return driver.cuLaunchKernelEx(&on_stream, function, parameters, nullptr);
+  return driver.cuLaunchKernelEx.result(&on_stream, function, parameters, nullptr);
 }
 
 }  // namespace assay

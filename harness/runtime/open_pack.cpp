@@ -28,13 +28,13 @@ LibraryFolders cublas_folders() {
 class CurrentContext {
  public:
   CurrentContext(const Driver& driver, CUcontext context) : driver_(driver) {
-    driver.check(driver.cuCtxPushCurrent(context), "cuCtxPushCurrent");
+    driver.cuCtxPushCurrent(context);
   }
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;
   ~CurrentContext() {
     CUcontext popped = nullptr;
-    driver_.cuCtxPopCurrent(&popped);
+    driver_.cuCtxPopCurrent.result(&popped);
   }
 
  private:
@@ -45,12 +45,11 @@ class CurrentContext {
 class RelaxedCapture {
  public:
   explicit RelaxedCapture(const Driver& driver) : driver_(driver) {
-    driver.check(driver.cuThreadExchangeStreamCaptureMode(&mode_),
-                 "cuThreadExchangeStreamCaptureMode");
+    driver.cuThreadExchangeStreamCaptureMode(&mode_);
   }
   RelaxedCapture(const RelaxedCapture&) = delete;
   RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-  ~RelaxedCapture() { driver_.cuThreadExchangeStreamCaptureMode(&mode_); }
+  ~RelaxedCapture() { driver_.cuThreadExchangeStreamCaptureMode.result(&mode_); }
 
  private:
   const Driver& driver_;
@@ -60,7 +59,7 @@ class RelaxedCapture {
 /// Of the legacy stream the driver says whether any stream that waits for it is captured.
 bool is_capturing(const Driver& driver, CUstream stream) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const CUresult result = driver.cuStreamIsCapturing(stream, &status);
+  const CUresult result = driver.cuStreamIsCapturing.result(stream, &status);
   if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return true;
   driver.check(result, "cuStreamIsCapturing");
   return status != CU_STREAM_CAPTURE_STATUS_NONE;
@@ -118,13 +117,13 @@ OpenPack::~OpenPack() {
   for (const auto& [device, gpu] : gpus_) {
     // Nothing is left to do for an error, as one after the driver's end.
     CUcontext popped = nullptr;
-    const bool pushed = driver_->cuCtxPushCurrent(gpu.context) == CUDA_SUCCESS;
+    const bool pushed = driver_->cuCtxPushCurrent.result(gpu.context) == CUDA_SUCCESS;
     std::erase_if(modules_, [&, of = device](const auto& each) {
       return std::get<CUdevice>(each.first) == of;
     });
     cublas_.erase(device);
-    if (pushed) driver_->cuCtxPopCurrent(&popped);
-    driver_->cuDevicePrimaryCtxRelease(gpu.device);
+    if (pushed) driver_->cuCtxPopCurrent.result(&popped);
+    driver_->cuDevicePrimaryCtxRelease.result(gpu.device);
   }
 }
 
@@ -159,8 +158,7 @@ const OpenPack::Gpu& OpenPack::gpu(CUdevice device) {
   Gpu made{device, nullptr, {}};
   try {
     made.info = query_gpu(*driver_, device);
-    driver_->check(driver_->cuDevicePrimaryCtxRetain(&made.context, device),
-                   "cuDevicePrimaryCtxRetain");
+    driver_->cuDevicePrimaryCtxRetain(&made.context, device);
   } catch (...) {
     gpus_.erase(found);
     throw;
@@ -171,8 +169,8 @@ const OpenPack::Gpu& OpenPack::gpu(CUdevice device) {
 std::shared_ptr<TunedPlan> OpenPack::plan(const assay_request& request) {
   const Driver& cuda = driver();
   CUdevice device = 0;
-  if (request.device >= 0 || cuda.cuCtxGetDevice(&device) != CUDA_SUCCESS) {
-    const CUresult found = cuda.cuDeviceGet(&device, std::max(request.device, 0));
+  if (request.device >= 0 || cuda.cuCtxGetDevice.result(&device) != CUDA_SUCCESS) {
+    const CUresult found = cuda.cuDeviceGet.result(&device, std::max(request.device, 0));
     if (found == CUDA_ERROR_INVALID_DEVICE) {
       throw Refusal(ASSAY_NO_DRIVER, fmt::format("there is no GPU {}", request.device));
     }

@@ -136,9 +136,7 @@ void TunedPlan::load(const Driver& driver, const Module& module) {
     const auto symbol = symbols.find(variable.symbol);
     const std::string& name = symbol != symbols.end() ? symbol->second : variable.symbol;
     std::size_t bytes = 0;
-    driver.check(driver.cuModuleGetGlobal(&loaded->variables.emplace_back(), &bytes, module.get(),
-                                          name.c_str()),
-                 "cuModuleGetGlobal");
+    driver.cuModuleGetGlobal(&loaded->variables.emplace_back(), &bytes, module.get(), name.c_str());
     if (bytes < variable.bytes) {
       throw Refusal(ASSAY_BAD_PACK, fmt::format("the variable {} has {} bytes, not {}",
                                                 variable.symbol, bytes, variable.bytes));
@@ -240,8 +238,7 @@ void TunedPlan::bind(const Loaded& loaded, const LaunchBuffers& buffers, Room& r
     map = loaded.maps[slot.number];
     room.values[slot.place] = &map;
     const CUdeviceptr data = room.addresses[map_sources_[slot.number]];
-    driver.check(driver.cuTensorMapReplaceAddress(&map, reinterpret_cast<void*>(data)),
-                 "cuTensorMapReplaceAddress");
+    driver.cuTensorMapReplaceAddress(&map, reinterpret_cast<void*>(data));
   }
   for (const Slot& slot : slots_) {
     if (slot.form == Form::packed) room.values[slot.place] = room.packed.data() + slot.number;
@@ -278,10 +275,8 @@ void TunedPlan::prepare(CUstream stream, const LaunchBuffers& buffers) const {
   Room room;
   bind(code, buffers, room);
   for (std::size_t i = 0; i < variables_.size(); ++i) {
-    code.driver->check(
-        code.driver->cuMemcpyDtoDAsync(code.variables[i], room.addresses[variables_[i].place],
-                                       variables_[i].bytes, stream),
-        "cuMemcpyDtoDAsync");
+    code.driver->cuMemcpyDtoDAsync(code.variables[i], room.addresses[variables_[i].place],
+                                   variables_[i].bytes, stream);
   }
   enqueue(code, code.preparing, room, stream);
 }
@@ -294,13 +289,11 @@ void TunedPlan::launch(CUstream stream, const LaunchBuffers& buffers) const {
   bind(code, buffers, room);
   const Driver& driver = *code.driver;
   for (const Memset& memset : memsets_) {
-    driver.check(driver.cuMemsetD8Async(room.addresses[memset.place], 0, memset.bytes, stream),
-                 "cuMemsetD8Async");
+    driver.cuMemsetD8Async(room.addresses[memset.place], 0, memset.bytes, stream);
   }
   for (const Copy& copy : copies_) {
-    driver.check(driver.cuMemcpyDtoDAsync(room.addresses[copy.to_place],
-                                          room.addresses[copy.from_place], copy.bytes, stream),
-                 "cuMemcpyDtoDAsync");
+    driver.cuMemcpyDtoDAsync(room.addresses[copy.to_place], room.addresses[copy.from_place],
+                             copy.bytes, stream);
   }
   enqueue(code, code.launches, room, stream);
 }

@@ -52,7 +52,7 @@ CUdeviceptr Arena::begin() const { return aligned(memory_.get()); }
 
 void poison(const Driver& driver, CUdeviceptr begin, std::size_t bytes, CUstream stream) {
   if (bytes == 0) return;
-  driver.check(driver.cuMemsetD32Async(begin, kPoisonWord, bytes / 4, stream),
+  driver.check(driver.cuMemsetD32Async.result(begin, kPoisonWord, bytes / 4, stream),
                "cuMemsetD32Async of the poison");
 }
 
@@ -67,9 +67,8 @@ GuardZones::GuardZones(const Driver& driver, CUstream stream, const SupportKerne
   if (zones.empty()) return;
   const std::size_t bytes = zones.size() * sizeof(GuardZone);
   table_ = allocate(driver, bytes);
-  driver.check(driver.cuMemcpyHtoDAsync(table_.get(), zones.data(), bytes, stream),
-               "cuMemcpyHtoDAsync");
-  driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
+  driver.cuMemcpyHtoDAsync(table_.get(), zones.data(), bytes, stream);
+  driver.cuStreamSynchronize(stream);
 }
 
 void GuardZones::poison() const {

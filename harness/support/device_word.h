@@ -14,19 +14,15 @@ class DeviceWord {
     clear();
   }
 
-  void clear() const {
-    driver_->check(driver_->cuMemsetD8Async(memory_.get(), 0, sizeof(T), stream_),
-                   "cuMemsetD8Async");
-  }
+  void clear() const { driver_->cuMemsetD8Async(memory_.get(), 0, sizeof(T), stream_); }
 
   CUdeviceptr pointer() const { return memory_.get(); }
 
   /// Waits for the stream.
   T read() const {
     T value{};
-    driver_->check(driver_->cuMemcpyDtoHAsync(&value, memory_.get(), sizeof(T), stream_),
-                   "cuMemcpyDtoHAsync");
-    driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+    driver_->cuMemcpyDtoHAsync(&value, memory_.get(), sizeof(T), stream_);
+    driver_->cuStreamSynchronize(stream_);
     return value;
   }
 

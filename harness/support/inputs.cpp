@@ -292,17 +292,14 @@ void Inputs::make_of(const Input& source, const Input& input) const {
 void Inputs::derive(const Input& input) const {
   const Input& source = *input.sources.front();
   std::string bytes(source.buffer.bytes, '\0');
-  driver_->check(
-      driver_->cuMemcpyDtoHAsync(bytes.data(), source.buffer.data, bytes.size(), stream_),
-      "cuMemcpyDtoHAsync");
-  driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+  driver_->cuMemcpyDtoHAsync(bytes.data(), source.buffer.data, bytes.size(), stream_);
+  driver_->cuStreamSynchronize(stream_);
   upload(input, derived(input.plan, source.plan, bytes));
 }
 
 void Inputs::upload(const Input& input, const std::string& bytes) const {
-  driver_->check(driver_->cuMemcpyHtoDAsync(input.buffer.data, bytes.data(), bytes.size(), stream_),
-                 "cuMemcpyHtoDAsync");
-  driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+  driver_->cuMemcpyHtoDAsync(input.buffer.data, bytes.data(), bytes.size(), stream_);
+  driver_->cuStreamSynchronize(stream_);
 }
 
 /// On memory that held something else before, so that what is not written shows.
@@ -316,9 +313,7 @@ void Inputs::fill_twice(Input& input) const {
   try {
     for (const auto& source : input.sources) hashes.push_back(hash_of(source->buffer));
     for (const std::uint32_t word : {~kPoisonWord, kPoisonWord}) {
-      driver_->check(
-          driver_->cuMemsetD32Async(buffer.begin, word, (buffer.end - buffer.begin) / 4, stream_),
-          "cuMemsetD32Async");
+      driver_->cuMemsetD32Async(buffer.begin, word, (buffer.end - buffer.begin) / 4, stream_);
       fill(input);
       hashes.push_back(hash_of(buffer));
     }

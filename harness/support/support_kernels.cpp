@@ -1,5 +1,7 @@
 #include "support/support_kernels.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <type_traits>
@@ -12,6 +14,15 @@ constexpr std::int64_t kThreads = 256;  // support.cu's kThreads
 constexpr std::int64_t kBlocksPerSm = 8;
 
 constexpr std::int64_t kBlocksPerZone = 16;  // support.cu's kBlocksPerZone
+
+// Those of support.cu, each called assay_NAME there.
+constexpr const char* kNames[] = {
+    "fill",        "vary",         "largest",      "quantise", "scales",      "dequantise",
+    "hash",        "poison_zones", "guard_zones",  "compare",  "sum_squares", "sum",
+    "sort_keys",   "sort_step",    "sort_values",  "gather",   "pointwise",   "square",
+    "rowwise",     "gather_rows",  "scatter_rows", "veil",     "poison",      "plant",
+    "fill_shared", "occupy",       "narrow",       "read",     "hold",        "stamp",
+    "empty"};
 
 /// A warp for each row of each block.
 std::int64_t lanes_of(const Blocks& blocks) {
@@ -47,65 +58,30 @@ SupportKernels::SupportKernels(const Driver& driver, CUstream stream, const std:
       stream_(stream),
       sm_count_(sm_count),
       module_(load_module(driver, cubin)),
-      sink_(allocate(driver, sizeof(std::uint32_t))),
-      fill_(function("assay_fill")),
-      vary_(function("assay_vary")),
-      largest_(function("assay_largest")),
-      quantise_(function("assay_quantise")),
-      scales_(function("assay_scales")),
-      dequantise_(function("assay_dequantise")),
-      hash_(function("assay_hash")),
-      poison_zones_(function("assay_poison_zones")),
-      guard_zones_(function("assay_guard_zones")),
-      compare_(function("assay_compare")),
-      sum_squares_(function("assay_sum_squares")),
-      sum_(function("assay_sum")),
-      sort_keys_(function("assay_sort_keys")),
-      sort_step_(function("assay_sort_step")),
-      sort_values_(function("assay_sort_values")),
-      gather_(function("assay_gather")),
-      pointwise_(function("assay_pointwise")),
-      square_(function("assay_square")),
-      rowwise_(function("assay_rowwise")),
-      gather_rows_(function("assay_gather_rows")),
-      scatter_rows_(function("assay_scatter_rows")),
-      veil_(function("assay_veil")),
-      poison_(function("assay_poison")),
-      plant_(function("assay_plant")),
-      fill_shared_(function("assay_fill_shared")),
-      occupy_(function("assay_occupy")),
-      narrow_(function("assay_narrow")),
-      read_(function("assay_read")),
-      hold_(function("assay_hold")),
-      stamp_(function("assay_stamp")),
-      empty_(function("assay_empty")) {
+      sink_(allocate(driver, sizeof(std::uint32_t))) {
+  for (const char* const name : kNames) {
+    const std::string symbol = fmt::format("assay_{}", name);
+    driver.check(
+        driver.cuModuleGetFunction.result(&functions_[name], module_.get(), symbol.c_str()),
+        symbol.c_str());
+  }
   CUdevice device = 0;
-  driver.check(driver.cuCtxGetDevice(&device), "cuCtxGetDevice");
+  driver.cuCtxGetDevice(&device);
   int bytes = 0;
-  driver.check(driver.cuDeviceGetAttribute(
-                   &bytes, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device),
-               "cuDeviceGetAttribute");
+  driver.cuDeviceGetAttribute(&bytes, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+                              device);
   shared_bytes_ = static_cast<unsigned>(bytes);
-  for (const CUfunction with_shared : {fill_shared_, occupy_}) {
-    driver.check(driver.cuFuncSetAttribute(with_shared,
-                                           CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes),
-                 "cuFuncSetAttribute");
+  for (const CUfunction with_shared : {function("fill_shared"), function("occupy")}) {
+    driver.cuFuncSetAttribute(with_shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes);
   }
   // Otherwise an SM on which `narrow` runs may be set up with less shared memory than others need.
-  driver.check(
-      driver.cuFuncSetAttribute(narrow_, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                                CU_SHAREDMEM_CARVEOUT_MAX_SHARED),
-      "cuFuncSetAttribute");
-  driver.check(driver.cuDeviceGetAttribute(
-                   &sm_threads_, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, device),
-               "cuDeviceGetAttribute");
+  driver.cuFuncSetAttribute(function("narrow"), CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                            CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
+  driver.cuDeviceGetAttribute(&sm_threads_, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
+                              device);
 }
 
-CUfunction SupportKernels::function(const char* name) const {
-  CUfunction function = nullptr;
-  driver_->check(driver_->cuModuleGetFunction(&function, module_.get(), name), name);
-  return function;
-}
+CUfunction SupportKernels::function(const char* name) const { return functions_.at(name); }
 
 /// As kernels take it: enumerators and flags are ints there.
 template <typename Arg>
@@ -118,54 +94,54 @@ static auto as_parameter(const Arg& arg) {
 }
 
 template <typename... Args>
-void SupportKernels::launch_blocks(CUfunction function, std::int64_t blocks, std::int64_t threads,
+void SupportKernels::launch_blocks(const char* name, std::int64_t blocks, std::int64_t threads,
                                    Args... args) const {
   void* parameters[] = {&args..., nullptr};  // the null keeps the array from being empty
-  driver_->check(driver_->cuLaunchKernel(function, static_cast<unsigned>(blocks), 1, 1,
-                                         static_cast<unsigned>(threads), 1, 1, 0, stream_,
-                                         parameters, nullptr),
+  driver_->check(driver_->cuLaunchKernel.result(function(name), static_cast<unsigned>(blocks), 1, 1,
+                                                static_cast<unsigned>(threads), 1, 1, 0, stream_,
+                                                parameters, nullptr),
                  "launch of a support kernel");
 }
 
 template <typename... Args>
-void SupportKernels::launch(CUfunction function, std::int64_t threads, Args... args) const {
+void SupportKernels::launch(const char* name, std::int64_t threads, Args... args) const {
   const std::int64_t blocks =
       std::clamp<std::int64_t>((threads + kThreads - 1) / kThreads, 1, sm_count_ * kBlocksPerSm);
-  launch_blocks(function, blocks, threads == 1 ? 1 : kThreads, as_parameter(args)...);
+  launch_blocks(name, blocks, threads == 1 ? 1 : kThreads, as_parameter(args)...);
 }
 
 void SupportKernels::fill(Generator generator, DType dtype, CUdeviceptr out, std::int64_t elements,
                           std::uint64_t key, double first, double second, double third,
                           double fourth, std::uint64_t places) const {
-  launch(fill_, std::max<std::int64_t>(elements, 2), generator, dtype, out, elements, key, first,
+  launch("fill", std::max<std::int64_t>(elements, 2), generator, dtype, out, elements, key, first,
          second, third, fourth, places);
 }
 
 void SupportKernels::hash(CUdeviceptr data, std::size_t bytes, CUdeviceptr sum) const {
   // At least a warp, because the kernel adds up by warps.
-  launch(hash_, std::max<std::int64_t>(static_cast<std::int64_t>(bytes / 8), kThreads), data,
+  launch("hash", std::max<std::int64_t>(static_cast<std::int64_t>(bytes / 8), kThreads), data,
          static_cast<std::uint64_t>(bytes), sum);
 }
 
 void SupportKernels::poison_zones(CUdeviceptr zones, std::int64_t num_zones) const {
-  launch_blocks(poison_zones_, num_zones * kBlocksPerZone, kThreads, zones);
+  launch_blocks("poison_zones", num_zones * kBlocksPerZone, kThreads, zones);
 }
 
 void SupportKernels::guard_zones(CUdeviceptr zones, std::int64_t num_zones,
                                  CUdeviceptr found) const {
-  launch_blocks(guard_zones_, num_zones * kBlocksPerZone, kThreads, zones, found);
+  launch_blocks("guard_zones", num_zones * kBlocksPerZone, kThreads, zones, found);
 }
 
 void SupportKernels::compare(DType dtype, CUdeviceptr out, DType reference_dtype,
                              CUdeviceptr reference, CUdeviceptr terms, std::int64_t elements,
                              const ElementBound& bound, CUdeviceptr result) const {
-  launch(compare_, std::max(elements, kThreads), dtype, out, reference_dtype, reference, terms,
+  launch("compare", std::max(elements, kThreads), dtype, out, reference_dtype, reference, terms,
          elements, bound, result);
 }
 
 void SupportKernels::sum(DType dtype, CUdeviceptr data, std::int64_t elements,
                          CUdeviceptr sum) const {
-  launch(sum_, std::max(elements, kThreads), dtype, data, elements, sum);
+  launch("sum", std::max(elements, kThreads), dtype, data, elements, sum);
 }
 
 std::int64_t SupportKernels::sort_places(std::int64_t elements) {
@@ -175,13 +151,13 @@ std::int64_t SupportKernels::sort_places(std::int64_t elements) {
 void SupportKernels::sort(DType dtype, CUdeviceptr data, std::int64_t elements,
                           CUdeviceptr sorted) const {
   const std::int64_t places = sort_places(elements);
-  launch(sort_keys_, places, dtype, data, elements, sorted, places);
+  launch("sort_keys", places, dtype, data, elements, sorted, places);
   for (std::int64_t run = 2; run <= places; run *= 2) {
     for (std::int64_t distance = run / 2; distance > 0; distance /= 2) {
-      launch(sort_step_, places, sorted, places, run, distance);
+      launch("sort_step", places, sorted, places, run, distance);
     }
   }
-  launch(sort_values_, elements, dtype, sorted, elements);
+  launch("sort_values", elements, dtype, sorted, elements);
 }
 
 void SupportKernels::copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) const {
@@ -192,38 +168,38 @@ void SupportKernels::copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) c
 
 void SupportKernels::sum_squares(DType dtype, CUdeviceptr data, std::int64_t elements,
                                  CUdeviceptr sum) const {
-  launch(sum_squares_, std::max(elements, kThreads), dtype, data, elements, sum);
+  launch("sum_squares", std::max(elements, kThreads), dtype, data, elements, sum);
 }
 
 void SupportKernels::gather(DType dtype, CUdeviceptr data, std::int64_t first, std::int64_t step,
                             std::int64_t count, CUdeviceptr out) const {
-  launch(gather_, std::max(count, kThreads), dtype, data, first, step, count, out);
+  launch("gather", std::max(count, kThreads), dtype, data, first, step, count, out);
 }
 
 void SupportKernels::pointwise(Pointwise function, const Strided& a, const Strided& b, DType dtype,
                                CUdeviceptr out, const Rows& size, const Strided& a_terms,
                                const Strided& b_terms, CUdeviceptr terms, double slope) const {
-  launch(pointwise_, std::max(size.rows * size.columns, kThreads), function, a, b, dtype, out,
+  launch("pointwise", std::max(size.rows * size.columns, kThreads), function, a, b, dtype, out,
          size.rows, size.columns, a_terms, b_terms, terms, slope);
 }
 
 void SupportKernels::largest(DType dtype, CUdeviceptr data, const Blocks& blocks,
                              CUdeviceptr out) const {
   fill(Generator::zeros, DType::f32, out, blocks.batch * blocks.down * blocks.across, 0, 0, 0);
-  launch(largest_, lanes_of(blocks), dtype, data, blocks, out);
+  launch("largest", lanes_of(blocks), dtype, data, blocks, out);
 }
 
 void SupportKernels::quantise(DType from, CUdeviceptr data, const Blocks& blocks,
                               CUdeviceptr largest, const ScaleRule& rule, DType to, CUdeviceptr out,
                               CUdeviceptr x_terms, CUdeviceptr terms) const {
-  launch(quantise_, lanes_of(blocks), from, data, blocks, largest, static_cast<float>(rule.limit),
+  launch("quantise", lanes_of(blocks), from, data, blocks, largest, static_cast<float>(rule.limit),
          rule.powers_of_two, to, out, x_terms, terms);
 }
 
 void SupportKernels::scales(const Blocks& blocks, CUdeviceptr largest, const ScaleRule& rule,
                             const ScalePlaces& places, DType to, CUdeviceptr out) const {
   const std::int64_t outer = places.transpose ? blocks.across : blocks.down;
-  launch(scales_, std::max(blocks.batch * outer * places.width, kThreads), blocks, largest,
+  launch("scales", std::max(blocks.batch * outer * places.width, kThreads), blocks, largest,
          static_cast<float>(rule.limit), rule.powers_of_two, places.transpose, places.width, to,
          out);
 }
@@ -231,19 +207,19 @@ void SupportKernels::scales(const Blocks& blocks, CUdeviceptr largest, const Sca
 void SupportKernels::dequantise(DType from, CUdeviceptr data, const Blocks& blocks,
                                 DType scales_dtype, CUdeviceptr scales, const ScalePlaces& places,
                                 CUdeviceptr out) const {
-  launch(dequantise_, lanes_of(blocks), from, data, blocks, scales_dtype, scales, places.transpose,
+  launch("dequantise", lanes_of(blocks), from, data, blocks, scales_dtype, scales, places.transpose,
          places.width, out);
 }
 
 void SupportKernels::square(DType from, CUdeviceptr data, std::int64_t elements, DType to,
                             CUdeviceptr out) const {
-  launch(square_, std::max(elements, kThreads), from, data, elements, to, out);
+  launch("square", std::max(elements, kThreads), from, data, elements, to, out);
 }
 
 void SupportKernels::rowwise(Rowwise function, const Strided& x, const Strided& weight,
                              const Strided& bias, double epsilon, DType dtype, CUdeviceptr out,
                              const Rows& size, const Strided& x_terms, CUdeviceptr terms) const {
-  launch(rowwise_, size.rows * kThreads, function, x, weight, bias, epsilon, dtype, out, size.rows,
+  launch("rowwise", size.rows * kThreads, function, x, weight, bias, epsilon, dtype, out, size.rows,
          size.columns, x_terms, terms);
 }
 
@@ -251,14 +227,14 @@ void SupportKernels::gather_rows(const Strided& x, std::int64_t x_rows, const St
                                  const Strided& weight, std::int64_t top, DType dtype,
                                  CUdeviceptr out, const Rows& size, const Strided& x_terms,
                                  CUdeviceptr terms) const {
-  launch(gather_rows_, std::max(size.rows * size.columns, kThreads), x, x_rows, index, weight, top,
+  launch("gather_rows", std::max(size.rows * size.columns, kThreads), x, x_rows, index, weight, top,
          dtype, out, size.rows, size.columns, x_terms, terms);
 }
 
 void SupportKernels::scatter_rows(const Strided& x, std::int64_t x_rows, const Strided& index,
                                   DType dtype, CUdeviceptr out, const Rows& size,
                                   const Strided& x_terms, CUdeviceptr terms) const {
-  launch(scatter_rows_, std::max(size.rows * size.columns, kThreads), x, x_rows, index, dtype, out,
+  launch("scatter_rows", std::max(size.rows * size.columns, kThreads), x, x_rows, index, dtype, out,
          size.rows, size.columns, x_terms, terms);
 }
 
@@ -266,10 +242,10 @@ void SupportKernels::vary(DataKind kind, DType dtype, CUdeviceptr data, std::int
                           std::int64_t columns, std::uint64_t key, double mean, double std) const {
   if (kind == DataKind::planted) {
     const std::int64_t rows = elements / std::max<std::int64_t>(columns, 1);
-    launch(plant_, std::max<std::int64_t>(rows, 2), dtype, data, rows, columns, key, std);
+    launch("plant", std::max<std::int64_t>(rows, 2), dtype, data, rows, columns, key, std);
     return;
   }
-  launch(vary_, elements, kind, dtype, data, elements, columns, key, mean, std);
+  launch("vary", elements, kind, dtype, data, elements, columns, key, mean, std);
 }
 
 void SupportKernels::fill_shared() const {
@@ -277,9 +253,9 @@ void SupportKernels::fill_shared() const {
   if (driver_->is_emulated()) return;
   auto bytes = shared_bytes_;
   void* parameters[] = {&bytes};
-  driver_->check(driver_->cuLaunchKernel(fill_shared_, static_cast<unsigned>(sm_count_), 1, 1,
-                                         static_cast<unsigned>(kThreads), 1, 1, bytes, stream_,
-                                         parameters, nullptr),
+  driver_->check(driver_->cuLaunchKernel.result(
+                     function("fill_shared"), static_cast<unsigned>(sm_count_), 1, 1,
+                     static_cast<unsigned>(kThreads), 1, 1, bytes, stream_, parameters, nullptr),
                  "launch of assay_fill_shared");
 }
 
@@ -288,9 +264,10 @@ void SupportKernels::occupy(CUstream stream, int sms, std::uint64_t time_ns,
   constexpr unsigned kAllThreads = 1024;
   CUdeviceptr sink = sink_.get();
   void* parameters[] = {&time_ns, &crowd, &sink};
-  driver_->check(driver_->cuLaunchKernel(occupy_, static_cast<unsigned>(sms), 1, 1, kAllThreads, 1,
-                                         1, shared_bytes_, stream, parameters, nullptr),
-                 "launch of assay_occupy");
+  driver_->check(
+      driver_->cuLaunchKernel.result(function("occupy"), static_cast<unsigned>(sms), 1, 1,
+                                     kAllThreads, 1, 1, shared_bytes_, stream, parameters, nullptr),
+      "launch of assay_occupy");
 }
 
 int SupportKernels::narrow(CUstream stream, int free_threads, std::uint64_t time_ns,
@@ -300,37 +277,38 @@ int SupportKernels::narrow(CUstream stream, int free_threads, std::uint64_t time
   // Two blocks are enough, but three take 63 warps without a rest.
   const int blocks = warps % 2 == 0 ? 2 : 3;
   void* parameters[] = {&time_ns, &crowd};
-  driver_->check(driver_->cuLaunchKernel(narrow_, static_cast<unsigned>(blocks), 1, 1,
-                                         static_cast<unsigned>(warps / blocks * kWarpThreads), 1, 1,
-                                         0, stream, parameters, nullptr),
-                 "launch of assay_narrow");
+  driver_->check(
+      driver_->cuLaunchKernel.result(function("narrow"), static_cast<unsigned>(blocks), 1, 1,
+                                     static_cast<unsigned>(warps / blocks * kWarpThreads), 1, 1, 0,
+                                     stream, parameters, nullptr),
+      "launch of assay_narrow");
   return blocks;
 }
 
 void SupportKernels::veil(CUdeviceptr data, std::size_t bytes, std::uint64_t key) const {
   const auto count = static_cast<std::int64_t>(bytes);
-  launch(veil_, std::max(count / 4, kThreads), data, count, key);
+  launch("veil", std::max(count / 4, kThreads), data, count, key);
 }
 
 void SupportKernels::poison(CUdeviceptr begin, std::size_t bytes) const {
   const auto words = static_cast<std::int64_t>(bytes / sizeof kPoisonWord);
-  launch(poison_, std::max<std::int64_t>(words, 2), begin, words);
+  launch("poison", std::max<std::int64_t>(words, 2), begin, words);
 }
 
 void SupportKernels::read(CUdeviceptr data, std::size_t bytes) const {
   const auto vectors = static_cast<std::int64_t>(bytes / 16);
-  launch(read_, std::max(vectors, kThreads), data, vectors, sink_.get());
+  launch("read", std::max(vectors, kThreads), data, vectors, sink_.get());
 }
 
 void SupportKernels::hold(CUdeviceptr published, std::uint32_t ticket,
                           CUdeviceptr timed_out) const {
-  launch(hold_, 1, published, ticket, timed_out);
+  launch("hold", 1, published, ticket, timed_out);
 }
 
 // One thread for each SM. An idle GPU spreads them out, so one of them runs on the first SM, which
 // writes.
-void SupportKernels::stamp(CUdeviceptr stamp) const { launch_blocks(stamp_, sm_count_, 1, stamp); }
+void SupportKernels::stamp(CUdeviceptr stamp) const { launch_blocks("stamp", sm_count_, 1, stamp); }
 
-void SupportKernels::empty() const { launch(empty_, 1); }
+void SupportKernels::empty() const { launch("empty", 1); }
 
 }  // namespace assay

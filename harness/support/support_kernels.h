@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "base/dtype.h"
@@ -229,10 +230,10 @@ class SupportKernels {
 
  private:
   template <typename... Args>
-  void launch_blocks(CUfunction function, std::int64_t blocks, std::int64_t threads,
+  void launch_blocks(const char* name, std::int64_t blocks, std::int64_t threads,
                      Args... args) const;
   template <typename... Args>
-  void launch(CUfunction function, std::int64_t threads, Args... args) const;
+  void launch(const char* name, std::int64_t threads, Args... args) const;
   CUfunction function(const char* name) const;
 
   const Driver* driver_;
@@ -242,10 +243,7 @@ class SupportKernels {
   int sm_threads_ = 0;         // that an SM can have
   Module module_;
   DeviceMemory sink_;
-  CUfunction fill_, vary_, largest_, quantise_, scales_, dequantise_, hash_, poison_zones_,
-      guard_zones_, compare_, sum_squares_, sum_, sort_keys_, sort_step_, sort_values_, gather_,
-      pointwise_, square_, rowwise_, gather_rows_, scatter_rows_, veil_, poison_, plant_,
-      fill_shared_, occupy_, narrow_, read_, hold_, stamp_, empty_;
+  std::map<std::string, CUfunction> functions_;  // by name, without assay_
 };
 
 }  // namespace assay

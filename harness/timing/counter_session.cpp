@@ -12,6 +12,10 @@ Params make_params(std::size_t size_bytes) {
   return params;
 }
 
+// Parameter blocks of this type.
+#define ASSAY_PARAMS(Params) params<Params>(Params##_STRUCT_SIZE)
+#define ASSAY_MAKE_PARAMS(Params) make_params<Params>(Params##_STRUCT_SIZE)
+
 std::vector<const char*> names_of(const std::vector<std::string>& metrics) {
   std::vector<const char*> names;
   for (const std::string& metric : metrics) names.push_back(metric.c_str());
@@ -27,19 +31,17 @@ constexpr int kMostPasses = 100;
 class CounterSession::Host {
  public:
   Host(const Cupti& cupti, const std::string& chip) : cupti_(&cupti) {
-    auto initialize = make_params<CUpti_Profiler_Host_Initialize_Params>(
-        CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE);
+    auto initialize = ASSAY_MAKE_PARAMS(CUpti_Profiler_Host_Initialize_Params);
     initialize.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
     initialize.pChipName = chip.c_str();
-    cupti.check(cupti.cuptiProfilerHostInitialize(&initialize), "cuptiProfilerHostInitialize");
+    cupti.cuptiProfilerHostInitialize(&initialize);
     host_ = initialize.pHostObject;
   }
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
   ~Host() {
-    auto end = params<CUpti_Profiler_Host_Deinitialize_Params>(
-        CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE);
-    static_cast<void>(cupti_->cuptiProfilerHostDeinitialize(&end));
+    auto end = ASSAY_PARAMS(CUpti_Profiler_Host_Deinitialize_Params);
+    static_cast<void>(cupti_->cuptiProfilerHostDeinitialize.result(&end));
   }
 
   template <typename Params>
@@ -51,11 +53,10 @@ class CounterSession::Host {
 
   /// False when the chip has not all of them.
   bool add(std::vector<const char*> names) const {
-    auto metrics = params<CUpti_Profiler_Host_ConfigAddMetrics_Params>(
-        CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE);
+    auto metrics = ASSAY_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params);
     metrics.ppMetricNames = names.data();
     metrics.numMetrics = names.size();
-    return cupti_->cuptiProfilerHostConfigAddMetrics(&metrics) == CUPTI_SUCCESS;
+    return cupti_->cuptiProfilerHostConfigAddMetrics.result(&metrics) == CUPTI_SUCCESS;
   }
 
  private:
@@ -68,16 +69,14 @@ class CounterSession::Host {
 class CounterSession::Profiler {
  public:
   explicit Profiler(const Cupti& cupti) : cupti_(&cupti) {
-    auto initialize =
-        make_params<CUpti_Profiler_Initialize_Params>(CUpti_Profiler_Initialize_Params_STRUCT_SIZE);
-    cupti.check(cupti.cuptiProfilerInitialize(&initialize), "cuptiProfilerInitialize");
+    auto initialize = ASSAY_MAKE_PARAMS(CUpti_Profiler_Initialize_Params);
+    cupti.cuptiProfilerInitialize(&initialize);
   }
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
   ~Profiler() {
-    auto deinitialize = make_params<CUpti_Profiler_DeInitialize_Params>(
-        CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE);
-    static_cast<void>(cupti_->cuptiProfilerDeInitialize(&deinitialize));
+    auto deinitialize = ASSAY_MAKE_PARAMS(CUpti_Profiler_DeInitialize_Params);
+    static_cast<void>(cupti_->cuptiProfilerDeInitialize.result(&deinitialize));
   }
 
  private:
@@ -88,18 +87,16 @@ class CounterSession::Profiler {
 class CounterSession::Range {
  public:
   Range(const Cupti& cupti, CUcontext context) : cupti_(&cupti), profiler_of_gpus_(cupti) {
-    auto enable = make_params<CUpti_RangeProfiler_Enable_Params>(
-        CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE);
+    auto enable = ASSAY_MAKE_PARAMS(CUpti_RangeProfiler_Enable_Params);
     enable.ctx = context;
-    cupti.check(cupti.cuptiRangeProfilerEnable(&enable), "cuptiRangeProfilerEnable");
+    cupti.cuptiRangeProfilerEnable(&enable);
     profiler_ = enable.pRangeProfilerObject;
   }
   Range(const Range&) = delete;
   Range& operator=(const Range&) = delete;
   ~Range() {
-    auto disable =
-        params<CUpti_RangeProfiler_Disable_Params>(CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE);
-    static_cast<void>(cupti_->cuptiRangeProfilerDisable(&disable));
+    auto disable = ASSAY_PARAMS(CUpti_RangeProfiler_Disable_Params);
+    static_cast<void>(cupti_->cuptiRangeProfilerDisable.result(&disable));
   }
 
   template <typename Params>
@@ -120,22 +117,17 @@ std::optional<CounterSession::Group> CounterSession::group_of(
     const std::string& chip, std::vector<std::string> metrics) const {
   Group group{std::move(metrics), std::make_unique<Host>(*cupti_, chip)};
   if (!group.host->add(names_of(group.metrics))) return std::nullopt;
-  auto size = group.host->params<CUpti_Profiler_Host_GetConfigImageSize_Params>(
-      CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE);
-  cupti_->check(cupti_->cuptiProfilerHostGetConfigImageSize(&size),
-                "cuptiProfilerHostGetConfigImageSize");
+  auto size = group.host->ASSAY_PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params);
+  cupti_->cuptiProfilerHostGetConfigImageSize(&size);
   group.config.resize(size.configImageSize);
-  auto image = group.host->params<CUpti_Profiler_Host_GetConfigImage_Params>(
-      CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE);
+  auto image = group.host->ASSAY_PARAMS(CUpti_Profiler_Host_GetConfigImage_Params);
   image.configImageSize = group.config.size();
   image.pConfigImage = group.config.data();
-  cupti_->check(cupti_->cuptiProfilerHostGetConfigImage(&image), "cuptiProfilerHostGetConfigImage");
-  auto passes = make_params<CUpti_Profiler_Host_GetNumOfPasses_Params>(
-      CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE);
+  cupti_->cuptiProfilerHostGetConfigImage(&image);
+  auto passes = ASSAY_MAKE_PARAMS(CUpti_Profiler_Host_GetNumOfPasses_Params);
   passes.configImageSize = group.config.size();
   passes.pConfigImage = group.config.data();
-  cupti_->check(cupti_->cuptiProfilerHostGetNumOfPasses(&passes),
-                "cuptiProfilerHostGetNumOfPasses");
+  cupti_->cuptiProfilerHostGetNumOfPasses(&passes);
   group.num_passes = passes.numOfPasses;
   return group;
 }
@@ -174,10 +166,9 @@ std::vector<std::size_t> CounterSession::passes() const {
 
 std::string CounterSession::chip_of(const Cupti& cupti, CUdevice device) {
   const Profiler profiler(cupti);
-  auto chip =
-      make_params<CUpti_Device_GetChipName_Params>(CUpti_Device_GetChipName_Params_STRUCT_SIZE);
+  auto chip = ASSAY_MAKE_PARAMS(CUpti_Device_GetChipName_Params);
   chip.deviceIndex = static_cast<std::size_t>(device);
-  cupti.check(cupti.cuptiDeviceGetChipName(&chip), "cuptiDeviceGetChipName");
+  cupti.cuptiDeviceGetChipName(&chip);
   return chip.pChipName;
 }
 
@@ -195,24 +186,19 @@ std::vector<double> CounterSession::count(const Group& group, CUcontext context,
                                           const Work& launch) const {
   const Cupti& cupti = *cupti_;
   const Range range(cupti, context);
-  auto size = range.params<CUpti_RangeProfiler_GetCounterDataSize_Params>(
-      CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE);
+  auto size = range.ASSAY_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params);
   std::vector<const char*> names = names_of(group.metrics);
   size.pMetricNames = names.data();
   size.numMetrics = names.size();
   size.maxNumOfRanges = 1;
   size.maxNumRangeTreeNodes = 1;
-  cupti.check(cupti.cuptiRangeProfilerGetCounterDataSize(&size),
-              "cuptiRangeProfilerGetCounterDataSize");
+  cupti.cuptiRangeProfilerGetCounterDataSize(&size);
   std::vector<std::uint8_t> data(size.counterDataSize);
-  auto image = range.params<CUpti_RangeProfiler_CounterDataImage_Initialize_Params>(
-      CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE);
+  auto image = range.ASSAY_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
   image.counterDataSize = data.size();
   image.pCounterData = data.data();
-  cupti.check(cupti.cuptiRangeProfilerCounterDataImageInitialize(&image),
-              "cuptiRangeProfilerCounterDataImageInitialize");
-  auto config = range.params<CUpti_RangeProfiler_SetConfig_Params>(
-      CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE);
+  cupti.cuptiRangeProfilerCounterDataImageInitialize(&image);
+  auto config = range.ASSAY_PARAMS(CUpti_RangeProfiler_SetConfig_Params);
   config.configSize = group.config.size();
   config.pConfig = group.config.data();
   config.counterDataImageSize = data.size();
@@ -223,42 +209,38 @@ std::vector<double> CounterSession::count(const Group& group, CUcontext context,
   config.numNestingLevels = 1;
   config.minNestingLevel = 1;
   config.targetNestingLevel = 1;
-  cupti.check(cupti.cuptiRangeProfilerSetConfig(&config), "cuptiRangeProfilerSetConfig");
+  cupti.cuptiRangeProfilerSetConfig(&config);
 
   for (int pass = 0; pass < kMostPasses; ++pass) {
     before();
-    auto start = range.params<CUpti_RangeProfiler_Start_Params>(
-        CUpti_RangeProfiler_Start_Params_STRUCT_SIZE);
-    cupti.check(cupti.cuptiRangeProfilerStart(&start), "cuptiRangeProfilerStart");
-    auto push = range.params<CUpti_RangeProfiler_PushRange_Params>(
-        CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE);
+    auto start = range.ASSAY_PARAMS(CUpti_RangeProfiler_Start_Params);
+    cupti.cuptiRangeProfilerStart(&start);
+    auto push = range.ASSAY_PARAMS(CUpti_RangeProfiler_PushRange_Params);
     push.pRangeName = "launch";
-    cupti.check(cupti.cuptiRangeProfilerPushRange(&push), "cuptiRangeProfilerPushRange");
+    cupti.cuptiRangeProfilerPushRange(&push);
     launch();
-    auto pop = range.params<CUpti_RangeProfiler_PopRange_Params>(
-        CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE);
-    cupti.check(cupti.cuptiRangeProfilerPopRange(&pop), "cuptiRangeProfilerPopRange");
-    auto stop =
-        range.params<CUpti_RangeProfiler_Stop_Params>(CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE);
-    cupti.check(cupti.cuptiRangeProfilerStop(&stop), "cuptiRangeProfilerStop");
+    auto pop = range.ASSAY_PARAMS(CUpti_RangeProfiler_PopRange_Params);
+    cupti.cuptiRangeProfilerPopRange(&pop);
+    auto stop = range.ASSAY_PARAMS(CUpti_RangeProfiler_Stop_Params);
+    cupti.cuptiRangeProfilerStop(&stop);
     if (stop.isAllPassSubmitted == 0) continue;
 
-    auto decode = range.params<CUpti_RangeProfiler_DecodeData_Params>(
-        CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE);
-    cupti.check(cupti.cuptiRangeProfilerDecodeData(&decode), "cuptiRangeProfilerDecodeData");
+    auto decode = range.ASSAY_PARAMS(CUpti_RangeProfiler_DecodeData_Params);
+    cupti.cuptiRangeProfilerDecodeData(&decode);
     std::vector<double> values(names.size());
-    auto evaluate = group.host->params<CUpti_Profiler_Host_EvaluateToGpuValues_Params>(
-        CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
+    auto evaluate = group.host->ASSAY_PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues_Params);
     evaluate.pCounterDataImage = data.data();
     evaluate.counterDataImageSize = data.size();
     evaluate.ppMetricNames = names.data();
     evaluate.numMetrics = names.size();
     evaluate.pMetricValues = values.data();
-    cupti.check(cupti.cuptiProfilerHostEvaluateToGpuValues(&evaluate),
-                "cuptiProfilerHostEvaluateToGpuValues");
+    cupti.cuptiProfilerHostEvaluateToGpuValues(&evaluate);
     return values;
   }
   throw Error("the counters need more than {} passes", kMostPasses);
 }
+
+#undef ASSAY_PARAMS
+#undef ASSAY_MAKE_PARAMS
 
 }  // namespace assay

@@ -114,7 +114,7 @@ class Meter {
       if (work_->between) work_->between();
       work_->launch();
     }
-    driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+    driver_->cuStreamSynchronize(stream_);
     launches_ += launches;
   }
 

@@ -116,15 +116,12 @@ Timer::Mailbox& Timer::mailbox() const {
 
 CUdeviceptr Timer::in_mailbox(std::size_t offset) const { return mailbox_on_device_ + offset; }
 
-void Timer::synchronise() const {
-  driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
-}
+void Timer::synchronise() const { driver_->cuStreamSynchronize(stream_); }
 
 void Timer::flush() const { support_->read(flush_buffer_.get(), flush_bytes_); }
 
 void Timer::flush_by_memset() const {
-  driver_->check(driver_->cuMemsetD8Async(flush_buffer_.get(), 0, flush_bytes_, stream_),
-                 "cuMemsetD8Async");
+  driver_->cuMemsetD8Async(flush_buffer_.get(), 0, flush_bytes_, stream_);
 }
 
 /// Keeps the GPU busy with the work for so long. May return while the last launches still run.
@@ -167,7 +164,7 @@ void Timer::prepare(const TimedWork& work, Preparation preparation) const {
 /// ordinary ones again: 32 MiB that had been prefetched so were read in 12.8 us instead of 13.6
 /// (H200). It acts on what has run, and at once.
 void Timer::forget_persisting() const {
-  const CUresult result = driver_->cuCtxResetPersistingL2Cache();
+  const CUresult result = driver_->cuCtxResetPersistingL2Cache.result();
   if (result != CUDA_ERROR_NOT_SUPPORTED) {
     driver_->check(result, "cuCtxResetPersistingL2Cache");
   }
@@ -176,16 +173,12 @@ void Timer::forget_persisting() const {
 /// Enqueues a stamp, an event, the work, an event and a stamp.
 void Timer::enqueue_timed(const Work& work, unsigned event_flags) const {
   support_->stamp(stamps_.get());
-  driver_->check(driver_->cuEventRecordWithFlags(begin_.get(), stream_, event_flags),
-                 "cuEventRecordWithFlags");
+  driver_->cuEventRecordWithFlags(begin_.get(), stream_, event_flags);
   work();
-  driver_->check(driver_->cuEventRecordWithFlags(end_.get(), stream_, event_flags),
-                 "cuEventRecordWithFlags");
+  driver_->cuEventRecordWithFlags(end_.get(), stream_, event_flags);
   support_->stamp(stamps_.get() + sizeof(Stamp));
   static_assert(offsetof(Mailbox, after) == offsetof(Mailbox, before) + sizeof(Stamp));
-  driver_->check(
-      driver_->cuMemcpyDtoHAsync(&mailbox().before, stamps_.get(), 2 * sizeof(Stamp), stream_),
-      "cuMemcpyDtoHAsync");
+  driver_->cuMemcpyDtoHAsync(&mailbox().before, stamps_.get(), 2 * sizeof(Stamp), stream_);
 }
 
 void Timer::run_held(const Work& work) {
@@ -199,23 +192,23 @@ void Timer::run_held(const Work& work) {
 /// fault of the work.
 void Timer::run_graph(const TimedWork& work) const {
   CUgraph captured = nullptr;
-  driver_->check(driver_->cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-                 "cuStreamBeginCapture");
+  driver_->cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
   try {
     prepare(work, Preparation::graph);
     enqueue_timed(work.launch, CU_EVENT_RECORD_EXTERNAL);
-    driver_->check(driver_->cuStreamEndCapture(stream_, &captured), "cuStreamEndCapture");
+    driver_->cuStreamEndCapture(stream_, &captured);
   } catch (const Error& error) {
-    if (captured == nullptr) static_cast<void>(driver_->cuStreamEndCapture(stream_, &captured));
+    if (captured == nullptr)
+      static_cast<void>(driver_->cuStreamEndCapture.result(stream_, &captured));
     const Graph dropped(*driver_, captured);
     throw Failure(Status::runtime, "graph", "its launches cannot be captured in a graph: {}",
                   error.what());
   }
   const Graph graph(*driver_, captured);
   CUgraphExec instance = nullptr;
-  driver_->check(driver_->cuGraphInstantiate(&instance, graph.get(), 0), "cuGraphInstantiate");
+  driver_->cuGraphInstantiate(&instance, graph.get(), 0);
   const GraphInstance executable(*driver_, instance);
-  driver_->check(driver_->cuGraphLaunch(executable.get(), stream_), "cuGraphLaunch");
+  driver_->cuGraphLaunch(executable.get(), stream_);
   synchronise();
 }
 
@@ -235,8 +228,7 @@ Sample Timer::read_sample() const {
 }
 
 void Timer::forget_stamps() const {
-  driver_->check(driver_->cuMemsetD8Async(stamps_.get(), 0, 2 * sizeof(Stamp), stream_),
-                 "cuMemsetD8Async");
+  driver_->cuMemsetD8Async(stamps_.get(), 0, 2 * sizeof(Stamp), stream_);
 }
 
 Sample Timer::sample(const TimedWork& work, Preparation preparation) {

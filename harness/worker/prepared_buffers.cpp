@@ -91,9 +91,7 @@ PreparedBuffers::PreparedBuffers(WorkerState& worker, const Plan& plan) : worker
 
 void PreparedBuffers::seal() const {
   for (const auto& [buffer, seal] : buffers_) {
-    worker_->driver.check(
-        worker_->driver.cuMemsetD8Async(seal, 0, sizeof(std::uint64_t), worker_->stream),
-        "cuMemsetD8Async");
+    worker_->driver.cuMemsetD8Async(seal, 0, sizeof(std::uint64_t), worker_->stream);
     worker_->support.hash(buffer.data, buffer.bytes, seal);
   }
 }

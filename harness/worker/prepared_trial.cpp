@@ -110,6 +110,23 @@ InputMap make_inputs(WorkerState& worker, const Plan& plan, std::uint64_t seed) 
   return inputs;
 }
 
+CheckedBuffers checked_buffers(const Plan& plan, const InputMap& inputs,
+                               const std::vector<GuardedBuffer>& placed) {
+  CheckedBuffers buffers;
+  for (const auto& [name, input] : inputs) buffers.inputs.push_back(input);
+  for (const BufferPlan* buffer : plan.buffers()) {
+    if (!is_shared(buffer->role)) continue;
+    const GuardedBuffer& place = *find_placed(placed, buffer->name);
+    if (is_output(buffer->role)) {
+      buffers.outputs.push_back(
+          {place, buffer->dtype, buffer->shape, nullptr, {}, part_of(*buffer)});
+    } else {
+      buffers.scratch.push_back(place);
+    }
+  }
+  return buffers;
+}
+
 PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request,
                              const PreparedTrial* same_code)
     : worker_(&worker),
@@ -123,17 +140,7 @@ PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request,
           worker.driver, plan_, cubin_path_, placed_,
           [this](const std::string& name) { return inputs_.at(name)->buffer.data; },
           same_code != nullptr ? same_code->launcher_.module() : nullptr)) {
-  for (const auto& [name, input] : inputs_) buffers_.inputs.push_back(input);
-  for (const BufferPlan* buffer : plan_.buffers()) {
-    if (!is_shared(buffer->role)) continue;
-    const GuardedBuffer& place = *find_placed(placed_, buffer->name);
-    if (!is_output(buffer->role)) {
-      buffers_.scratch.push_back(place);
-    } else {
-      buffers_.outputs.push_back(
-          {place, buffer->dtype, buffer->shape, nullptr, {}, part_of(*buffer)});
-    }
-  }
+  buffers_ = checked_buffers(plan_, inputs_, placed_);
   buffers_.prepared = prepared_.all();
   for (const ModuleMemory& memory :
        module_memory(worker.driver, launcher_, read_cubin(cubin_path_))) {
@@ -208,9 +215,7 @@ void PreparedTrial::check_on(DataKind kind, std::uint64_t seed) {
   try {
     launch_and_judge([] {});
   } catch (const Failure& failure) {
-    Outcome outcome = failure.outcome();
-    outcome.message += fmt::format("; its inputs were {}", describe(kind));
-    throw Failure(std::move(outcome));
+    failure.add_note(fmt::format("its inputs were {}", describe(kind)));
   }
 }
 
@@ -281,28 +286,24 @@ void PreparedTrial::check_crowded(Crowding crowding, double time_ns, std::uint64
   worker_->support.occupy(beside.get(), busy_sms, busy_ns, crowd.pointer());
   wait_for(busy_sms);
   if (free_threads > 0) {
-    driver.check(driver.cuEventRecordWithFlags(last_sm_known.get(), worker_->stream, 0),
+    driver.check(driver.cuEventRecordWithFlags.result(last_sm_known.get(), worker_->stream, 0),
                  "cuEventRecord");
-    driver.check(driver.cuStreamWaitEvent(on_last_sm.get(), last_sm_known.get(), 0),
-                 "cuStreamWaitEvent");
+    driver.cuStreamWaitEvent(on_last_sm.get(), last_sm_known.get(), 0);
     wait_for(busy_sms +
              worker_->support.narrow(on_last_sm.get(), free_threads, busy_ns, crowd.pointer()));
   }
   enqueue();
-  driver.check(driver.cuMemsetD8Async(crowd.pointer() + offsetof(SupportKernels::Crowd, over), 1, 1,
-                                      worker_->stream),
-               "cuMemsetD8Async");
+  driver.cuMemsetD8Async(crowd.pointer() + offsetof(SupportKernels::Crowd, over), 1, 1,
+                         worker_->stream);
   for (const Stream* crowded : {&beside, &on_last_sm}) {
-    driver.check(driver.cuStreamSynchronize(crowded->get()),
+    driver.check(driver.cuStreamSynchronize.result(crowded->get()),
                  "cuStreamSynchronize of a kernel that keeps SMs busy");
   }
   try {
     judge();
   } catch (const Failure& failure) {
-    Outcome outcome = failure.outcome();
-    outcome.message += fmt::format("; other work kept {} of {} SMs busy{}", busy_sms, sms,
-                                   free_threads > 0 ? " and left one block room on the last" : "");
-    throw Failure(std::move(outcome));
+    failure.add_note(fmt::format("other work kept {} of {} SMs busy{}", busy_sms, sms,
+                                 free_threads > 0 ? " and left one block room on the last" : ""));
   }
 }
 
@@ -361,9 +362,7 @@ void PreparedTrial::judge_if_due(const char* what) {
   try {
     judge();
   } catch (const Failure& failure) {
-    Outcome outcome = failure.outcome();
-    outcome.message += fmt::format("; {}", what);
-    throw Failure(std::move(outcome));
+    failure.add_note(what);
   }
 }
 
@@ -410,7 +409,7 @@ std::optional<Prepared> PreparedTrial::time_preparation() const {
 
 CheckReport PreparedTrial::judge() {
   // A fault here is the candidate's, and behind this it would be the reference's.
-  worker_->driver.check(worker_->driver.cuStreamSynchronize(worker_->stream),
+  worker_->driver.check(worker_->driver.cuStreamSynchronize.result(worker_->stream),
                         "cuStreamSynchronize after a launch");
   CheckReport report = worker_->checker.check(buffers_, *zones_, [this] {
     redraw_->remake_inputs();

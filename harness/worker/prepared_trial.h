@@ -125,5 +125,9 @@ class PreparedTrial {
 
 /// The plan's inputs by name, with what `seed` makes in them.
 InputMap make_inputs(WorkerState& worker, const Plan& plan, std::uint64_t seed);
+/// What is checked after a launch on these inputs, with its outputs and its scratch where they were
+/// placed. The outputs have no reference yet.
+CheckedBuffers checked_buffers(const Plan& plan, const InputMap& inputs,
+                               const std::vector<GuardedBuffer>& placed);
 
 }  // namespace assay

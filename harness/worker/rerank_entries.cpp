@@ -136,7 +136,7 @@ void RerankEntries::add_allocations(double share, std::size_t most) {
   const double time_ns = quick_time_ns();
   if (time_ns == 0 || worker_.context_lost) return;
   std::size_t free_bytes = 0, total_bytes = 0;
-  worker_.driver.check(worker_.driver.cuMemGetInfo(&free_bytes, &total_bytes), "cuMemGetInfo");
+  worker_.driver.cuMemGetInfo(&free_bytes, &total_bytes);
   // An allocation also needs inputs and a workspace. All of them together may take a quarter of the
   // memory.
   const auto place_bytes =

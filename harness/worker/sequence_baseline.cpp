@@ -38,18 +38,9 @@ SequenceBaseline::SequenceBaseline(WorkerState& worker, const TrialRequest& requ
       seed_(request.seed),
       inputs_(make_inputs(worker, plan_, request.seed)),
       placed_(lay_out(plan_, worker.arena.begin())),
+      buffers_(checked_buffers(plan_, inputs_, placed_)),
       relative_(baseline.relative),
       has_graph_(has_graph(baseline, request.measure)) {
-  for (const auto& [name, input] : inputs_) buffers_.inputs.push_back(input);
-  for (const GuardedBuffer& placed : placed_) {
-    const BufferPlan& buffer = *plan_.find_buffer(placed.name);
-    if (is_output(buffer.role)) {
-      buffers_.outputs.push_back(
-          {placed, buffer.dtype, buffer.shape, nullptr, {}, part_of(buffer)});
-    } else {
-      buffers_.scratch.push_back(placed);
-    }
-  }
   zones_.emplace(worker.driver, worker.stream, worker.support, buffers_.guarded());
   redraw_.emplace(worker, plan_, inputs_, *worker.references.get(plan_, inputs_), *zones_);
   (*redraw_)();  // cuBLASLt's algorithms are chosen on real numbers
@@ -219,15 +210,12 @@ std::function<void()> SequenceBaseline::scaled_products_apart(OperationCall call
   const std::size_t bytes = sources.size() * sizeof(float);
   const CUdeviceptr index = memory_.emplace_back(allocate(worker_->driver, bytes)).get();
   const CUdeviceptr copied = memory_.emplace_back(allocate(worker_->driver, bytes)).get();
-  worker_->driver.check(
-      worker_->driver.cuMemcpyHtoDAsync(index, sources.data(), bytes, worker_->stream),
-      "cuMemcpyHtoDAsync");
+  worker_->driver.cuMemcpyHtoDAsync(index, sources.data(), bytes, worker_->stream);
   worker_->synchronise();
   for (OperationCall& group : groups) group.operands.at("a_scales").data += copied;
   const auto copy_all = [this](const std::vector<DeviceCopy>& copies) {
     for (const auto& [to, from, size] : copies) {
-      worker_->driver.check(worker_->driver.cuMemcpyDtoDAsync(to, from, size, worker_->stream),
-                            "cuMemcpyDtoDAsync");
+      worker_->driver.cuMemcpyDtoDAsync(to, from, size, worker_->stream);
     }
   };
   const auto prepare = [this, copy_all, before, a_scales, index, copied, count] {
@@ -285,21 +273,20 @@ void SequenceBaseline::enqueue() const {
 void SequenceBaseline::capture() {
   const Driver& driver = worker_->driver;
   CUgraph captured = nullptr;
-  driver.check(driver.cuStreamBeginCapture(worker_->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-               "cuStreamBeginCapture");
+  driver.cuStreamBeginCapture(worker_->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
   try {
     enqueue();
   } catch (...) {
-    static_cast<void>(driver.cuStreamEndCapture(worker_->stream, &captured));
+    static_cast<void>(driver.cuStreamEndCapture.result(worker_->stream, &captured));
     const Graph dropped(driver, captured);
     throw;
   }
-  driver.check(driver.cuStreamEndCapture(worker_->stream, &captured), "cuStreamEndCapture");
+  driver.cuStreamEndCapture(worker_->stream, &captured);
   const Graph graph(driver, captured);
   CUgraphExec instance = nullptr;
-  driver.check(driver.cuGraphInstantiate(&instance, graph.get(), 0), "cuGraphInstantiate");
+  driver.cuGraphInstantiate(&instance, graph.get(), 0);
   graph_ = GraphInstance(driver, instance);
-  driver.check(driver.cuGraphLaunch(graph_.get(), worker_->stream), "cuGraphLaunch");
+  driver.cuGraphLaunch(graph_.get(), worker_->stream);
   worker_->synchronise();
 }
 
@@ -340,10 +327,7 @@ std::vector<int> SequenceBaseline::ways(WorkerState&) {
 TimedWork SequenceBaseline::timed(int way) const {
   Work launch = [this] { enqueue(); };
   if (way == 1) {
-    launch = [this] {
-      worker_->driver.check(worker_->driver.cuGraphLaunch(graph_.get(), worker_->stream),
-                            "cuGraphLaunch");
-    };
+    launch = [this] { worker_->driver.cuGraphLaunch(graph_.get(), worker_->stream); };
   }
   return {.launch = std::move(launch),
           .before = [this] { (*redraw_)(); },

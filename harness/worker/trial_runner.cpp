@@ -198,8 +198,8 @@ Vitals TrialRunner::vitals() {
       vitals.num_processes = health->num_processes;
     }
     int mps = 0;  // a driver that does not know the question has no service that it could tell of
-    const CUresult asked = worker.driver.cuDeviceGetAttribute(&mps, CU_DEVICE_ATTRIBUTE_MPS_ENABLED,
-                                                              context_.device());
+    const CUresult asked = worker.driver.cuDeviceGetAttribute.result(
+        &mps, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, context_.device());
     vitals.mps = asked == CUDA_SUCCESS && mps != 0;
     return vitals;
   });

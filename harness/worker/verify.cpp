@@ -43,9 +43,7 @@ std::string check_data(WorkerState& worker, const TrialRequest& request, const V
       found.push_back(trial.check());
       for (const DataKind kind : kKinds) trial.check_on(kind, worker.secret());
     } catch (const Failure& failure) {
-      Outcome outcome = failure.outcome();
-      outcome.message += fmt::format("; seed {}", seeded.seed);
-      throw Failure(std::move(outcome));
+      failure.add_note(fmt::format("seed {}", seeded.seed));
     }
   });
   const std::string errors = errors_text(found);
@@ -66,9 +64,7 @@ std::string check_launches(WorkerState& worker, const TrialRequest& request,
         trial.check_crowded(crowding, time_ns, worker.secret());
       }
     } catch (const Failure& failure) {
-      Outcome outcome = failure.outcome();
-      outcome.message += fmt::format("; launch {}", step + 1);
-      throw Failure(std::move(outcome));
+      failure.add_note(fmt::format("launch {}", step + 1));
     }
   });
 }
@@ -122,16 +118,14 @@ std::string check_streams(WorkerState& worker, const TrialRequest& request,
     one.enqueue(streams[0].get());
     other.enqueue(streams[1].get());
     for (const Stream& stream : streams) {
-      worker.driver.check(worker.driver.cuStreamSynchronize(stream.get()),
+      worker.driver.check(worker.driver.cuStreamSynchronize.result(stream.get()),
                           "cuStreamSynchronize after two launches at once");
     }
     try {
       one.check_launched();
       other.check_launched();
     } catch (const Failure& failure) {
-      Outcome outcome = failure.outcome();
-      outcome.message += "; two launches ran at once";
-      throw Failure(std::move(outcome));
+      failure.add_note("two launches ran at once");
     }
   });
 }
@@ -145,9 +139,7 @@ void launch_alone(WorkerState& worker, const TrialRequest& request) {
     DeviceMemory& own = memory[buffer->name] = allocate(worker.driver, bytes);
     if (!is_filled(buffer->role)) continue;
     const auto input = worker.inputs.get(request.plan, *buffer, request.seed);
-    worker.driver.check(
-        worker.driver.cuMemcpyDtoDAsync(own.get(), input->buffer.data, bytes, worker.stream),
-        "cuMemcpyDtoDAsync");
+    worker.driver.cuMemcpyDtoDAsync(own.get(), input->buffer.data, bytes, worker.stream);
   }
   const Launcher launcher(worker.driver, request.plan, read_file(request.cubin_path),
                           [&](const std::string& name) { return memory.at(name).get(); });

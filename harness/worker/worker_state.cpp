@@ -27,9 +27,7 @@ WorkerState::WorkerState(const Driver& cuda, CUstream work_stream, const DeviceI
       ceilings(known_ceilings),
       nvml(Nvml::find(device_info.uuid)) {}
 
-void WorkerState::synchronise() const {
-  driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
-}
+void WorkerState::synchronise() const { driver.cuStreamSynchronize(stream); }
 
 double WorkerState::event_floor_ns() {
   if (known_event_floor_ns == 0) {
@@ -64,7 +62,7 @@ Outcome WorkerState::guarded(const std::function<Outcome()>& trial) {
   if (outcome.kind == "graph") references.clear();
   // Wait for what a failed trial left on the stream. It must not run into the next trial, and a
   // fault in it belongs to this one.
-  const CUresult result = driver.cuCtxSynchronize();
+  const CUresult result = driver.cuCtxSynchronize.result();
   if (result != CUDA_SUCCESS) {
     context_lost = true;
     if (outcome.status != Status::runtime) {

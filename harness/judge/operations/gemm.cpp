@@ -70,12 +70,11 @@ class Gemm : public Operation {
     const auto op_b = gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
     const float alpha = 1, beta = 0;
     const bool f32 = a.dtype == DType::f32;
-    cublas.check(cublas.cublasSetStream(cublas.handle(), engine.stream()), "cublasSetStream");
-    cublas.check(cublas.cublasSetMathMode(
-                     cublas.handle(),
-                     static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
-                                               CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
-                 "cublasSetMathMode");
+    cublas.cublasSetStream(cublas.handle(), engine.stream());
+    cublas.cublasSetMathMode(
+        cublas.handle(),
+        static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
+                                  CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
     cublas.check(
         cublas.gemm_ex(
             cublas.handle(), op_b, op_a, static_cast<int>(gemm.n), static_cast<int>(gemm.m),

@@ -39,12 +39,12 @@ template <typename Call>
 double median_ns(const Driver& driver, int batches, int calls, const Call& call) {
   std::vector<double> times;
   for (int batch = 0; batch < batches; ++batch) {
-    driver.check(driver.cuCtxSynchronize(), "cuCtxSynchronize");
+    driver.cuCtxSynchronize();
     const Clock::time_point begin = Clock::now();
     for (int i = 0; i < calls; ++i) call();
     times.push_back(ns_since(begin) / calls);
   }
-  driver.check(driver.cuCtxSynchronize(), "cuCtxSynchronize");
+  driver.cuCtxSynchronize();
   std::nth_element(times.begin(), times.begin() + batches / 2, times.end());
   return times[static_cast<std::size_t>(batches) / 2];
 }
@@ -114,7 +114,7 @@ int run(const std::string& path, const std::string& op, const Problem& problem) 
                        &error),
           error);
   };
-  driver.check(driver.cuCtxSynchronize(), "cuCtxSynchronize");
+  driver.cuCtxSynchronize();
   const Clock::time_point begin = Clock::now();
   check(assay_open(path.c_str(), &own.pack, &error), error);
   const double open_ns = ns_since(begin);
@@ -123,7 +123,7 @@ int run(const std::string& path, const std::string& op, const Problem& problem) 
   check(assay_prepare(own.plan, nullptr, arguments.data(), arguments.size(), prepared, &error),
         error);
   launch();
-  driver.check(driver.cuCtxSynchronize(), "cuCtxSynchronize");
+  driver.cuCtxSynchronize();
   const double first_ns = ns_since(begin);
   fmt::print("{:<52}{:10.3f} ms\n", "open the pack", open_ns * 1e-6);
   fmt::print("{:<52}{:10.3f} ms\n", "first plan, with the query of the GPU", plan_ns * 1e-6);
@@ -133,7 +133,7 @@ int run(const std::string& path, const std::string& op, const Problem& problem) 
   // The same launches with their arguments set once.
   const PackFile file(path);
   CUdevice device = 0;
-  driver.check(driver.cuDeviceGet(&device, 0), "cuDeviceGet");
+  driver.cuDeviceGet(&device, 0);
   const Choice choice = choose(file.pack(), op, complete_problem(file.pack(), op, problem),
                                query_gpu(driver, device), 16, Fallback::allowed);
   std::optional<Launcher> launcher;

@@ -66,9 +66,8 @@ class DrawnInputs {
   std::string bytes(const char* name) {
     const GuardedBuffer& buffer = made_[name]->buffer;
     std::string found(buffer.bytes, '\0');
-    driver_.check(driver_.cuMemcpyDtoHAsync(found.data(), buffer.data, found.size(), stream_.get()),
-                  "cuMemcpyDtoHAsync");
-    driver_.check(driver_.cuStreamSynchronize(stream_.get()), "cuStreamSynchronize");
+    driver_.cuMemcpyDtoHAsync(found.data(), buffer.data, found.size(), stream_.get());
+    driver_.cuStreamSynchronize(stream_.get());
     return found;
   }
 
@@ -177,16 +176,16 @@ TEST_F(QuantisedInputs, TermsGoWithTheElementsOverTheirScales) {
   const DeviceMemory data = memory(kElements * 4), terms = memory(kElements * 4);
   const DeviceMemory made = memory(kElements), made_terms = memory(kElements * 4);
   const DeviceMemory most = memory(2 * 4);
-  driver.check(driver.cuMemcpyHtoDAsync(data.get(), x.data(), kElements * 4, stream.get()), "x");
-  driver.check(driver.cuMemcpyHtoDAsync(terms.get(), squares.data(), kElements * 4, stream.get()),
-               "terms");
+  driver.check(driver.cuMemcpyHtoDAsync.result(data.get(), x.data(), kElements * 4, stream.get()),
+               "x");
+  driver.check(
+      driver.cuMemcpyHtoDAsync.result(terms.get(), squares.data(), kElements * 4, stream.get()),
+      "terms");
   support.largest(DType::f32, data.get(), blocks, most.get());
   support.quantise(DType::f32, data.get(), blocks, most.get(), {448, false}, DType::e4m3,
                    made.get(), terms.get(), made_terms.get());
-  driver.check(
-      driver.cuMemcpyDtoHAsync(found.data(), made_terms.get(), kElements * 4, stream.get()),
-      "cuMemcpyDtoHAsync");
-  driver.check(driver.cuStreamSynchronize(stream.get()), "cuStreamSynchronize");
+  driver.cuMemcpyDtoHAsync(found.data(), made_terms.get(), kElements * 4, stream.get());
+  driver.cuStreamSynchronize(stream.get());
   for (std::size_t i = 0; i < kElements; ++i) {
     const float scale = (i < 128 ? 128.0F : 256.0F) / 448;
     ASSERT_FLOAT_EQ(found[i], squares[i] / (scale * scale)) << i;

@@ -242,18 +242,20 @@ TEST_F(RuntimeTest, LoadsNothingWhileAStreamIsCaptured) {
   open(adder_pack(folder_));
   const PlanPtr add = planned();
   const Driver driver;
-  ASSERT_EQ(driver.cuStreamBeginCapture(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuStreamBeginCapture.result(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL),
+            CUDA_SUCCESS);
   EXPECT_EQ(prepare(add), ASSAY_CAPTURING);
   CUgraph graph = nullptr;
-  ASSERT_EQ(driver.cuStreamEndCapture(nullptr, &graph), CUDA_SUCCESS);
-  driver.cuGraphDestroy(graph);
+  ASSERT_EQ(driver.cuStreamEndCapture.result(nullptr, &graph), CUDA_SUCCESS);
+  driver.cuGraphDestroy.result(graph);
   EXPECT_EQ(prepare(add), ASSAY_OK) << error_.text;
 
-  ASSERT_EQ(driver.cuStreamBeginCapture(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuStreamBeginCapture.result(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL),
+            CUDA_SUCCESS);
   EXPECT_EQ(prepare(add), ASSAY_OK);  // it is loaded already
   EXPECT_EQ(launch(add), ASSAY_OK);
-  ASSERT_EQ(driver.cuStreamEndCapture(nullptr, &graph), CUDA_SUCCESS);
-  driver.cuGraphDestroy(graph);
+  ASSERT_EQ(driver.cuStreamEndCapture.result(nullptr, &graph), CUDA_SUCCESS);
+  driver.cuGraphDestroy.result(graph);
 }
 
 // The stand-in adds only if it gets the descriptor that it expects, with the address of the launch.
@@ -346,7 +348,8 @@ launches: [{grid: [1], block: [BLOCK], args: [A, A, C, N]}]
   const Driver driver;
   CUdeviceptr variable = 0;
   std::size_t bytes = 0;
-  driver.cuModuleGetGlobal(&variable, &bytes, nullptr, "weights");  // the stand-in has only one
+  driver.cuModuleGetGlobal.result(&variable, &bytes, nullptr,
+                                  "weights");  // the stand-in has only one
   EXPECT_EQ(*reinterpret_cast<const float*>(variable), 3.0f);
   EXPECT_EQ(launch(add), ASSAY_OK) << error_.text;
 }
