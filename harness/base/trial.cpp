@@ -56,10 +56,11 @@ std::optional<T> value_of(const std::array<Named<T>, N>& names, std::string_view
   return std::nullopt;
 }
 
-constexpr std::array<std::pair<CheckResult, std::string_view>, 3> kResults{
-    {{CheckResult::passed, "passed"},
-     {CheckResult::failed, "failed"},
-     {CheckResult::skipped, "skipped"}}};
+constexpr std::array kResults{
+    Named{CheckResult::passed, "passed"},
+    Named{CheckResult::failed, "failed"},
+    Named{CheckResult::skipped, "skipped"},
+};
 
 }  // namespace
 
@@ -102,15 +103,9 @@ std::string throttle_text(std::uint64_t throttle_reasons) {
   return text;
 }
 
-std::string_view to_text(CheckResult result) {
-  return kResults.at(static_cast<std::size_t>(result)).second;
-}
-
+std::string_view to_text(CheckResult result) { return text_of(kResults, result); }
 std::optional<CheckResult> parse_check_result(std::string_view text) {
-  for (const auto& [result, word] : kResults) {
-    if (word == text) return result;
-  }
-  return std::nullopt;
+  return value_of(kResults, text);
 }
 
 }  // namespace assay
