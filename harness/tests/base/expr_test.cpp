@@ -100,60 +100,46 @@ TEST(RealNames, AreRealInWhatRoundsThem) {
   }
 }
 
-TEST_F(ExprTest, BindsLikeC) {
-  EXPECT_EQ(eval("2 + 3 * 4"), 14);
-  EXPECT_EQ(eval("(2 + 3) * 4"), 20);
-  EXPECT_EQ(eval("10 - 3 - 2"), 5);
-  EXPECT_EQ(eval("100 / 7 / 2"), 7);
-  EXPECT_EQ(eval("7 - 7 % 4 * 2"), 1);
-  EXPECT_EQ(eval("1 + 1 < 3"), 1);
-  EXPECT_EQ(eval("1 < 2 == 1"), 1);
-  EXPECT_EQ(eval("0 && 0 || 1"), 1);
-  EXPECT_EQ(eval("1 || 0 && 0"), 1);
-  EXPECT_EQ(eval("!0 + 1"), 2);
-  EXPECT_EQ(eval("-2 * -3"), 6);
-  EXPECT_EQ(eval("- - 2"), 2);
-  EXPECT_EQ(eval("1 - -1"), 2);
-  EXPECT_EQ(eval("0 ? 1 : 0 ? 2 : 3"), 3);
-  EXPECT_EQ(eval("1 ? 0 ? 1 : 2 : 3"), 2);
-  EXPECT_EQ(eval("1 == 1 ? 5 : 6"), 5);
-}
-
-TEST_F(ExprTest, DivisionTruncates) {
-  EXPECT_EQ(eval("-7 / 2"), -3);
-  EXPECT_EQ(eval("-7 % 2"), -1);
-  EXPECT_EQ(eval("7 % -2"), 1);
-}
-
-TEST_F(ExprTest, CeilDivisionRoundsUp) {
-  EXPECT_EQ(eval("cdiv(M, BLOCK_M)"), 2);
-  EXPECT_EQ(eval("cdiv(128, 64)"), 2);
-  EXPECT_EQ(eval("cdiv(0, 64)"), 0);
-  EXPECT_EQ(eval("cdiv(-7, 2)"), -3);
-  EXPECT_EQ(eval("cdiv(-7, -2)"), 4);
-  // (a + b - 1) / b would overflow.
-  EXPECT_EQ(eval("cdiv(9223372036854775807, 2)"), 4611686018427387904);
-}
-
-TEST_F(ExprTest, MinAndMaxTakeAnyNumber) {
-  EXPECT_EQ(eval("min(3, 1, 2)"), 1);
-  EXPECT_EQ(eval("max(3, 1, 2, 7, 5)"), 7);
-  EXPECT_EQ(eval("min(max(1, 2), max(3, 4))"), 2);
-}
-
-TEST_F(ExprTest, LogicGivesZeroOrOne) {
-  EXPECT_EQ(eval("5 && 7"), 1);
-  EXPECT_EQ(eval("5 || 0"), 1);
-  EXPECT_EQ(eval("0 || 7"), 1);
-  EXPECT_EQ(eval("!7"), 0);
-  EXPECT_EQ(eval("(3 && 4) + (0 || 9)"), 2);
-}
-
-TEST_F(ExprTest, WordsCompareBySlot) {
-  EXPECT_EQ(eval("SCHEDULE == grouped"), 1);
-  EXPECT_EQ(eval("SCHEDULE == row"), 0);
-  EXPECT_EQ(eval("SCHEDULE != grouped || BLOCK_M == 64"), 1);
-  EXPECT_EQ(eval("device.cc >= 90"), 1);
+TEST_F(ExprTest, HasTheValueThatCGives) {
+  const std::pair<const char*, std::int64_t> values[] = {
+      {"2 + 3 * 4", 14},
+      {"(2 + 3) * 4", 20},
+      {"10 - 3 - 2", 5},
+      {"100 / 7 / 2", 7},
+      {"7 - 7 % 4 * 2", 1},
+      {"1 + 1 < 3", 1},
+      {"1 < 2 == 1", 1},
+      {"0 && 0 || 1", 1},
+      {"1 || 0 && 0", 1},
+      {"!0 + 1", 2},
+      {"-2 * -3", 6},
+      {"- - 2", 2},
+      {"1 - -1", 2},
+      {"0 ? 1 : 0 ? 2 : 3", 3},
+      {"1 ? 0 ? 1 : 2 : 3", 2},
+      {"1 == 1 ? 5 : 6", 5},
+      {"-7 / 2", -3},
+      {"-7 % 2", -1},
+      {"7 % -2", 1},
+      {"cdiv(M, BLOCK_M)", 2},
+      {"cdiv(128, 64)", 2},
+      {"cdiv(0, 64)", 0},
+      {"cdiv(-7, 2)", -3},
+      {"cdiv(-7, -2)", 4},
+      {"cdiv(9223372036854775807, 2)", 4611686018427387904},
+      {"min(3, 1, 2)", 1},
+      {"max(3, 1, 2, 7, 5)", 7},
+      {"min(max(1, 2), max(3, 4))", 2},
+      {"5 && 7", 1},
+      {"5 || 0", 1},
+      {"0 || 7", 1},
+      {"!7", 0},
+      {"(3 && 4) + (0 || 9)", 2},
+      {"SCHEDULE == grouped", 1},
+      {"SCHEDULE == row", 0},
+      {"SCHEDULE != grouped || BLOCK_M == 64", 1},
+      {"device.cc >= 90", 1}};
+  for (const auto& [text, value] : values) EXPECT_EQ(eval(text), value) << text;
 }
 
 TEST_F(ExprTest, EvaluatesOnlyTheSideItNeeds) {
