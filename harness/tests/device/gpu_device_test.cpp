@@ -66,15 +66,6 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"skips_over_numbers", Status::correctness, "mismatch", "C[", 1}),
     [](const auto& fault) { return fault.param.entry; });
 
-TEST_F(GpuDeviceTest, ALaunchPassesItsOwnArguments) {
-  TrialRequest request = ready();
-  request.plan.args.push_back(ScalarPlan{"", DType::i32, std::int64_t{500}});
-  request.plan.launches[0].args[3] = 4;
-  EXPECT_THAT(gpu().run(request).message, HasSubstr("the first is C[500]"));
-  request.plan.launches.push_back(ready().plan.launches[0]);
-  EXPECT_EQ(gpu().run(request).status, Status::correct);
-}
-
 TEST_F(GpuDeviceTest, AnInOutArgumentIsWhatItWasBeforeEachLaunch) {
   TrialRequest request = ready();
   auto& sum = std::get<BufferPlan>(request.plan.args[2]);
@@ -115,22 +106,6 @@ TEST_F(GpuDeviceTest, AnInputMayBeReadByATensorMap) {
   EXPECT_EQ(refused.kind, "launch");
   EXPECT_THAT(refused.message, HasSubstr("tensor map map: A has 2 dimensions and the box 1;"));
   expect_works();
-}
-
-TEST_F(GpuDeviceTest, AnOutputMayStartAsACopy) {
-  TrialRequest request = ready();
-  request.plan.launches[0].args = {2, 1, 2, 3};
-  EXPECT_NE(gpu().run(request).status, Status::correct);
-  std::get<BufferPlan>(request.plan.args[2]).copy_of = "A";
-  EXPECT_EQ(gpu().run(request).status, Status::correct);
-}
-
-TEST_F(GpuDeviceTest, WhatIsNotCheckedMayBeAnything) {
-  TrialRequest request = ready("skips_last");
-  std::get<BufferPlan>(request.plan.args[2]).checked = 999;
-  EXPECT_EQ(gpu().run(request).status, Status::correct);
-  request.plan.launches[0].entry = "wrong_value";
-  EXPECT_THAT(gpu().run(request).message, HasSubstr("C[500]"));
 }
 
 TEST_F(GpuDeviceTest, AnAbsoluteToleranceAcceptsNoZeros) {

@@ -102,19 +102,6 @@ TEST_F(GpuMeasureTest, ARerankWhoseWorkerIsKilledIsDoneAgain) {
   EXPECT_EQ(gpu().num_workers_started(), 2);
 }
 
-TEST_F(GpuMeasureTest, AReferenceMayHaveResultsThatAreNoBuffer) {
-  TrialRequest request = ready();
-  request.plan.args.push_back(BufferPlan{"Z", DType::f32, {1000}, Role::in, "zeros", {}, false});
-  request.plan.reference = {{"add", {{"a", "A"}, {"b", "Z"}, {"out", "between"}}, {}},
-                            {"add", {{"a", "between"}, {"b", "B"}, {"out", "C"}}, {}}};
-  const Outcome right = gpu().run(request);
-  EXPECT_EQ(right.status, Status::correct) << right.kind << ": " << right.message;
-  ASSERT_TRUE(right.validation);
-  EXPECT_EQ(right.validation->elements, 1000);
-  request.plan.reference[0].operands["b"] = "A";
-  EXPECT_EQ(gpu().run(request).kind, "mismatch");
-}
-
 TEST_F(GpuMeasureTest, AReferenceOfAnotherShapeThanTheOutputIsRefused) {
   TrialRequest request = ready();
   std::get<BufferPlan>(request.plan.args[2]).shape = {10, 100};

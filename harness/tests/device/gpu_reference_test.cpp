@@ -64,26 +64,6 @@ TEST_F(GpuReferenceTest, KernelsShareAReferenceOnlyIfItDoesTheSame) {
   EXPECT_EQ(longer.status, Status::correct) << longer.message;
 }
 
-TEST_F(GpuReferenceTest, StepsUpdateAnInOutArgumentInTurn) {
-  TrialRequest request = judged_by("vector_add");
-  ReferencePlan& step = request.plan.reference[0];
-  const auto update_in_place = [](std::vector<ArgPlan>& args, LaunchPlan& launch) {
-    auto& sum = std::get<BufferPlan>(args[2]);
-    sum.role = Role::inout;
-    sum.generator = "normal";
-    launch.args = {2, 1, 2, 3};
-  };
-  LaunchPlan& launch = request.plan.launches[0];
-  update_in_place(request.plan.args, launch);
-  update_in_place(step.kernel->args, step.kernel->launch);
-  request.plan.reference.assign(3, ReferencePlan(step));
-  request.plan.launches.assign(3, LaunchPlan(launch));
-  const Outcome thrice = gpu().run(request);
-  EXPECT_EQ(thrice.status, Status::correct) << thrice.message;
-  request.plan.launches.pop_back();
-  EXPECT_EQ(gpu().run(request).kind, "mismatch");
-}
-
 // Three passes of one step: A + B to the scratch, that + B to C, that + B to the scratch, and so
 // on.
 TEST_F(GpuReferenceTest, AStepMakesPassesOverScratchAsAConfigurationAsksFor) {
