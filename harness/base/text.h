@@ -1,8 +1,11 @@
 #pragma once
 
+#include <charconv>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace assay {
@@ -12,6 +15,15 @@ constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 /// An underscore counts as a letter.
 constexpr bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/// The whole text as a number; nothing where it is none. An integer may have another base.
+template <class Number, class... Base>
+std::optional<Number> number_of(std::string_view text, Base... base) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number, base...);
+  return error == std::errc() && at == end ? std::optional(number) : std::nullopt;
 }
 
 /// Letters, digits and underscores, not starting with a digit.

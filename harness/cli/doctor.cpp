@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +17,7 @@
 #include "base/file.h"
 #include "base/library.h"
 #include "base/terminal.h"
+#include "base/text.h"
 #include "cli/gpu_setup.h"
 #include "cli/include_path.h"
 #include "cli/verbs.h"
@@ -176,11 +176,12 @@ Conclusion conclude(bool can_compile, bool has_gpu, const std::vector<Finding>& 
 
 int run_doctor(const DoctorOptions& options) {
   int only = -1;  // the one that is looked at; -1: all
-  const char* end = options.device.data() + options.device.size();
-  if (options.device != "all" &&
-      (std::from_chars(options.device.data(), end, only).ptr != end || only < 0)) {
-    throw UsageError("--device {} is not a GPU's index, which counts from 0, nor all",
-                     options.device);
+  if (options.device != "all") {
+    only = number_of<int>(options.device).value_or(-1);
+    if (only < 0) {
+      throw UsageError("--device {} is not a GPU's index, which counts from 0, nor all",
+                       options.device);
+    }
   }
   std::vector<Finding> findings{{"assay", ASSAY_VERSION}};
   const std::unique_ptr<Compiler> compiler = look_for_compiler(findings);

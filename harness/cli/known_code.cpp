@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "base/tool.h"
 #include "cli/include_path.h"
 #include "cli/results.h"
@@ -60,11 +60,8 @@ std::optional<Plan> plan_of(const KernelSpec& kernel, const Problem& problem, co
 }  // namespace
 
 std::optional<std::int64_t> trial_number(const std::string& target) {
-  if (target.empty() || target.size() >= 19 ||
-      !std::ranges::all_of(target, [](unsigned char c) { return std::isdigit(c) != 0; })) {
-    return std::nullopt;
-  }
-  return std::stoll(target);
+  if (target.size() >= 19 || !std::ranges::all_of(target, is_digit)) return std::nullopt;
+  return number_of<std::int64_t>(target);
 }
 
 std::optional<NamedConfig> named_config(const std::string& target) {
@@ -127,8 +124,7 @@ Config complete(const KernelSpec& kernel, const Config& given) {
       config.emplace_back(param.name, param.values.front());
     } else {
       throw UsageError(
-          "{}: the configuration lacks {}; a trial's number names one, "
-          "too: assay show --times",
+          "{}: the configuration lacks {}; a trial's number names one, too: assay show --times",
           kernel.name, param.name);
     }
   }

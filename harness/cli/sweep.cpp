@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <exception>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/terminal.h"
+#include "base/text.h"
 #include "cli/emulated.h"
 #include "cli/include_path.h"
 #include "cli/known_code.h"
@@ -37,20 +37,16 @@ namespace fs = std::filesystem;
 /// Refuses anything but an integer of at least `low`, as a sweep's file does.
 auto integer_from(std::int64_t low) {
   return [low](const std::string& text) {
-    std::int64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, value);
-    if (read.ec == std::errc() && read.ptr == end && value >= low) return std::string();
+    const auto value = number_of<std::int64_t>(text);
+    if (value && *value >= low) return std::string();
     return fmt::format("expected an integer of at least {}, found \"{}\"", low, text);
   };
 }
 
 /// What is wrong with a number of seconds.
 std::string check_seconds(const std::string& text) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  if (read.ec == std::errc() && read.ptr == end && std::isfinite(value) && value > 0) return "";
+  const auto value = number_of<double>(text);
+  if (value && std::isfinite(*value) && *value > 0) return "";
   return fmt::format("expected a positive number of seconds, found \"{}\"", text);
 }
 
@@ -287,9 +283,7 @@ int run_sweep(SweepOptions options) {
     write_out(document("sweep", {{"error", error.what()}, {"devices", summaries}}));
     std::throw_with_nested(Reported());
   }
-  if (options.json) {
-    write_out(document("sweep", {{"error", nullptr}, {"devices", summaries}}));
-  }
+  if (options.json) write_out(document("sweep", {{"error", nullptr}, {"devices", summaries}}));
   return code;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/terminal.h"
+#include "base/text.h"
 #include "cli/gpu_setup.h"
 #include "cli/known_code.h"
 #include "cuda/gpu_count.h"
@@ -62,9 +62,7 @@ Replayed read_replayed(const fs::path& file, const SweepSpec& sweep,
                        const std::string& arch_given) {
   Recording recording = is_tuner_file(file) ? foreign_recording(file, arch_given)
                                             : Store::open_readonly(file).record(sweep.name);
-  if (recording.trials.empty()) {
-    throw UsageError("{}: no trials recorded", file.string());
-  }
+  if (recording.trials.empty()) throw UsageError("{}: no trials recorded", file.string());
   std::vector<std::string> notes;
   // A file of another tuner is taken for one of whatever kernel is swept.
   if (is_tuner_file(file)) return {std::move(recording), notes};
@@ -117,9 +115,8 @@ std::vector<int> parse_device_list(const std::string& text) {
   std::vector<int> indices;
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t comma = std::min(text.find(',', start), text.size());
-    int index = -1;
-    const char* end = text.data() + comma;
-    if (std::from_chars(text.data() + start, end, index).ptr != end || index < 0) {
+    const int index = number_of<int>(text.substr(start, comma - start)).value_or(-1);
+    if (index < 0) {
       throw UsageError(
           "--device: expected a GPU's index, a list such as 0,1, all, none, "
           "emulate or replay:FILE, found \"" +
@@ -296,12 +293,11 @@ void choose_logged_problems(const std::string& file, SweepSpec& sweep) {
 }
 
 void choose_shard(const std::string& text, SweepSpec& sweep) {
-  std::size_t shard = 0, count = 0;
-  const char* end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, shard);
-  const bool is_pair = first.ec == std::errc() && first.ptr != end && *first.ptr == '/';
-  const auto second = is_pair ? std::from_chars(first.ptr + 1, end, count) : first;
-  if (!is_pair || second.ec != std::errc() || second.ptr != end || shard < 1 || shard > count) {
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const auto shard = number_of<std::size_t>(text.substr(0, slash)).value_or(0);
+  const auto count =
+      number_of<std::size_t>(text.substr(std::min(slash + 1, text.size()))).value_or(0);
+  if (shard < 1 || shard > count) {
     throw UsageError("--shard: expected two numbers as 3/8, the first 1 to 8, found \"{}\"", text);
   }
   if (count > sweep.problems.size()) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -25,11 +24,10 @@ std::string float_text(double value) {
 std::optional<double> ptx_float(std::string_view text) {
   const bool is_single = text.size() == 10 && text.starts_with("0f");
   if (!is_single && !(text.size() == 18 && text.starts_with("0d"))) return std::nullopt;
-  std::uint64_t bits = 0;
-  const char* end = text.data() + text.size();
-  if (std::from_chars(text.data() + 2, end, bits, 16).ptr != end) return std::nullopt;
-  if (is_single) return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-  return std::bit_cast<double>(bits);
+  const auto bits = number_of<std::uint64_t>(text.substr(2), 16);
+  if (!bits) return std::nullopt;
+  if (is_single) return std::bit_cast<float>(static_cast<std::uint32_t>(*bits));
+  return std::bit_cast<double>(*bits);
 }
 
 /// Of "-1.4426950216293335571" or "+INF", as SASS prints a float.
@@ -40,10 +38,7 @@ std::optional<double> sass_float(std::string_view text) {
   }
   if (text.starts_with('+')) text.remove_prefix(1);
   if (text.starts_with("0x") || text.starts_with("-0x")) return std::nullopt;
-  double value = 0;
-  const char* end = text.data() + text.size();
-  if (std::from_chars(text.data(), end, value).ptr != end) return std::nullopt;
-  return value;
+  return number_of<double>(text);
 }
 
 }  // namespace

@@ -345,9 +345,7 @@ InstructionClass class_of_ptx(std::string_view opcode) {
   const std::string_view name = parts.front();
   const std::string_view second = parts.size() > 1 ? parts[1] : std::string_view();
   const bool has_float = std::any_of(parts.begin(), parts.end(), is_float);
-  if (name == "wmma") {
-    return second == "mma" ? Kind::tensor : memory_of(opcode);
-  }
+  if (name == "wmma") return second == "mma" ? Kind::tensor : memory_of(opcode);
   if (name == "wgmma" || name == "tcgen05") {
     return second.starts_with("mma") ? Kind::tensor
            : second == "ld" || second == "st" || second == "cp" || second == "shift"

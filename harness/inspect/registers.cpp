@@ -55,9 +55,7 @@ bool writes_nothing(const Instruction& instruction) {
 /// Of two steps. Two that are not known may cancel out.
 std::optional<std::int64_t> sum_of(std::int64_t a, std::int64_t b) {
   constexpr std::int64_t kSome = Registers::kSomeStep;
-  if (a == kSome || b == kSome) {
-    return a == b ? std::nullopt : std::optional(kSome);
-  }
+  if (a == kSome || b == kSome) return a == b ? std::nullopt : std::optional(kSome);
   const std::int64_t sum = a + b;  // both are below kMaxStep in size
   return sum > -kMaxStep && sum < kMaxStep ? std::optional(sum) : std::nullopt;
 }
@@ -65,8 +63,7 @@ std::optional<std::int64_t> sum_of(std::int64_t a, std::int64_t b) {
 LiveRegisters counted_registers(const Function& function, const Loop& loop) {
   LiveRegisters most;
   for (const int block : loop.blocks) {
-    for (const Instruction& instruction :
-         function.blocks[static_cast<std::size_t>(block)].instructions) {
+    for (const Instruction& instruction : block_of(function, block).instructions) {
       most.ordinary = std::max(most.ordinary, instruction.live);
       most.uniform = std::max(most.uniform, instruction.live_uniform);
     }
@@ -103,31 +100,24 @@ int live_ptx_registers(const Function& function, const Loop& loop) {
     for (std::size_t b = blocks; b-- > 0;) {
       Set set = behind(b);
       for (std::size_t i = function.blocks[b].instructions.size(); i-- > 0;) step_back(set, b, i);
-      if (set != live[b]) {
-        live[b] = std::move(set);
-        changed = true;
-      }
+      changed = changed || set != live[b];
+      live[b] = std::move(set);
     }
   }
   int most = 0;
   for (const int block : loop.blocks) {
     const auto b = static_cast<std::size_t>(block);
     Set set = behind(b);
-    int count = 0;
-    const auto recount = [&] {
-      count = 0;
+    for (std::size_t left = function.blocks[b].instructions.size();; --left) {
+      int count = 0;
       for (std::size_t i = 0; i < words; ++i) {
-        for (std::uint64_t left = set[i]; left != 0; left &= left - 1) {
-          count += registers.width(static_cast<int>(i * 64) + std::countr_zero(left));
+        for (std::uint64_t bits = set[i]; bits != 0; bits &= bits - 1) {
+          count += registers.width(static_cast<int>(i * 64) + std::countr_zero(bits));
         }
       }
-    };
-    recount();
-    most = std::max(most, count);
-    for (std::size_t i = function.blocks[b].instructions.size(); i-- > 0;) {
-      step_back(set, b, i);
-      recount();
       most = std::max(most, count);
+      if (left == 0) break;
+      step_back(set, b, left - 1);
     }
   }
   return most;
@@ -172,11 +162,6 @@ int Registers::number_of(std::string_view name) {
   return at->second;
 }
 
-std::optional<int> Registers::find(std::string_view name) const {
-  const auto found = numbers_.find(name);
-  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
-}
-
 std::optional<std::int64_t> Registers::step_of_thread(const std::string& operand) {
   return step_of_operand(operand, 0);
 }
@@ -188,9 +173,9 @@ std::optional<std::int64_t> Registers::step_of_operand(std::string_view operand,
   }
   std::optional<std::int64_t> step = 0;
   each_register(operand, [&](std::string_view name) {
-    const auto number = find(name);
-    const auto of_register =
-        number ? step_of_register(*number, depth) : std::optional<std::int64_t>(0);
+    const auto number = numbers_.find(name);
+    const auto of_register = number == numbers_.end() ? std::optional<std::int64_t>(0)
+                                                      : step_of_register(number->second, depth);
     step = step && of_register ? sum_of(*step, *of_register) : std::nullopt;
   });
   return step;

@@ -29,10 +29,6 @@ class Registers {
   std::size_t count() const { return widths_.size(); }
   /// How many 32-bit registers one takes; 0: a predicate.
   int width(int number) const { return widths_[static_cast<std::size_t>(number)]; }
-  const std::vector<const Instruction*>& writers(int number) const {
-    return writers_[static_cast<std::size_t>(number)];
-  }
-  std::optional<int> find(std::string_view name) const;
 
   /// How many bytes, or whatever the operand counts, it grows from one thread of a row to the next:
   /// its factor of %tid.x, of which it is a sum with what is the same for all. Nothing: not known.

@@ -84,11 +84,7 @@ class LifeTable {
 std::optional<std::uint64_t> address_of(std::string_view text) {
   const std::size_t close = text.find("*/");
   if (!text.starts_with("/*") || close == std::string_view::npos) return std::nullopt;
-  const std::string_view digits = text.substr(2, close - 2);
-  const char* digits_end = digits.data() + digits.size();
-  std::uint64_t address = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits_end, address, 16);
-  return error == std::errc() && end == digits_end ? std::optional(address) : std::nullopt;
+  return number_of<std::uint64_t>(text.substr(2, close - 2), 16);
 }
 
 template <typename Visit>

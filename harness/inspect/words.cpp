@@ -1,7 +1,6 @@
 #include "inspect/words.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace assay {
 
@@ -47,11 +46,8 @@ std::optional<std::int64_t> integer_of(std::string_view text) {
   if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
   const int base = text.starts_with("0x") ? 16 : 10;
   if (base == 16) text.remove_prefix(2);
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value, base);
-  if (error != std::errc() || at != end) return std::nullopt;
-  return is_negative ? -value : value;
+  const auto value = number_of<std::int64_t>(text, base);
+  return value && is_negative ? -*value : value;
 }
 
 Instruction read_words(std::string_view text) {
@@ -84,9 +80,7 @@ int access_bits(std::string_view opcode) {
   if (type.size() <= letters || std::string_view("busf").find(type[0]) == std::string_view::npos) {
     return 0;
   }
-  int bits = 0;
-  const char* end = type.data() + type.size();
-  if (std::from_chars(type.data() + letters, end, bits).ptr != end) return 0;
+  const int bits = number_of<int>(type.substr(letters)).value_or(0);
   for (const std::string_view part : parts) {
     if (part == "v2" || part == "v4" || part == "v8") return bits * (part[1] - '0');
   }

@@ -19,15 +19,6 @@ namespace {
 constexpr double kNsPerMs = 1e6;
 constexpr double kNsPerS = 1e9;
 
-/// The whole text as a number; nothing where it is none.
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 /// In nanoseconds, finite.
 double read_time(const Json& value, std::string_view key, double unit_ns) {
   // Python's NaN and Infinity were made null.
