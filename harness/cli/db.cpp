@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -26,30 +25,36 @@ void require_file(const fs::path& path) {
   if (!fs::is_regular_file(path)) throw UsageError(path.string() + ": no such database");
 }
 
-int check(const fs::path& path) try {
+/// Of all verbs.
+struct DbOptions {
+  std::string path = "results/assay.db";
+  std::vector<std::string> sources;  // of a merge
+  std::string output, kernel;
+  bool transient = false;
+};
+
+int check(const DbOptions& options) try {
+  const std::string& path = options.path;
   require_file(path);
   const Store store = Store::open_readonly(path);
   const std::vector<std::string> problems = store.check();
-  for (const std::string& problem : problems) print_out("{}: {}\n", path.string(), problem);
-  if (problems.empty()) {
-    for (const std::string& note : store.counted_otherwise()) {
-      print_out("{}: note: {}\n", path.string(), note);
-    }
-    print_out("{}: ok\n", path.string());
-  }
-  return problems.empty() ? kExitDone : kExitNo;
+  for (const std::string& problem : problems) print_out("{}: {}\n", path, problem);
+  if (!problems.empty()) return kExitNo;
+  for (const std::string& note : store.counted_otherwise()) print_out("{}: note: {}\n", path, note);
+  print_out("{}: ok\n", path);
+  return kExitDone;
 } catch (const DamagedDatabase& damage) {
   print_out("{0}: damaged file: {1}; `sqlite3 {0} .recover` writes what can still be read\n",
-            path.string(), damage.how);
+            options.path, damage.how);
   return kExitNo;
 }
 
-int vacuum(const fs::path& path) {
-  require_file(path);
-  const auto before = fs::file_size(path);
-  Store::open(path).vacuum();
-  print_out("{}: {} before, {} now\n", path.string(), format_bytes(static_cast<double>(before)),
-            format_bytes(static_cast<double>(fs::file_size(path))));
+int vacuum(const DbOptions& options) {
+  const auto size = [&] { return format_bytes(static_cast<double>(fs::file_size(options.path))); };
+  require_file(options.path);
+  const std::string before = size();
+  Store::open(options.path).vacuum();
+  print_out("{}: {} before, {} now\n", options.path, before, size());
   return kExitDone;
 }
 
@@ -83,7 +88,8 @@ void publish(const fs::path& file, const fs::path& output) {
   fs::rename(file, output);
 }
 
-int merge(const std::vector<std::string>& paths, const fs::path& output) {
+int merge(const DbOptions& options) {
+  const fs::path output = options.output;
   if (fs::exists(output)) refuse_existing(output);
   for (const char* suffix : {"-wal", "-journal"}) {
     // SQLite would take its rows for those of the new database.
@@ -92,7 +98,7 @@ int merge(const std::vector<std::string>& paths, const fs::path& output) {
                      output.string(), suffix);
   }
   std::vector<Store> sources;
-  for (const std::string& path : paths) sources.push_back(Store::open_readonly(path));
+  for (const std::string& path : options.sources) sources.push_back(Store::open_readonly(path));
   create_folder_of(output);
   // Whoever sees the file under its name sees all of it.
   const Unfinished unfinished(fmt::format("{}.merging{}", output.string(), ::getpid()));
@@ -109,90 +115,77 @@ int merge(const std::vector<std::string>& paths, const fs::path& output) {
         merged.num_repeated);
   }
   print_out("{}: {} trials and {} verdicts of {} files; {} conflicts\n", output.string(),
-            merged.num_trials, merged.num_verdicts, paths.size(), merged.conflicts.size());
+            merged.num_trials, merged.num_verdicts, sources.size(), merged.conflicts.size());
   return kExitDone;
 }
 
-int say_deleted(const fs::path& path, const Deleted& deleted) {
-  print_out("{}: deleted {} trials, {} verdicts, {} baselines\n", path.string(), deleted.trials,
+int say_deleted(const DbOptions& options, const Deleted& deleted) {
+  print_out("{}: deleted {} trials, {} verdicts, {} baselines\n", options.path, deleted.trials,
             deleted.verdicts, deleted.baselines);
   return kExitDone;
 }
 
-int forget(const fs::path& path, bool transient, const std::string& kernel) {
-  if (transient != kernel.empty()) {
+int forget(const DbOptions& options) {
+  const std::string& kernel = options.kernel;
+  if (options.transient != kernel.empty()) {
     throw UsageError("assay db forget: expected --transient or --kernel NAME");
   }
-  require_file(path);
-  Store store = Store::open(path);
-  if (transient) return say_deleted(path, store.forget_machine_faults());
+  require_file(options.path);
+  Store store = Store::open(options.path);
+  if (options.transient) return say_deleted(options, store.forget_machine_faults());
   const Deleted deleted = store.forget_kernel(kernel);
-  if (deleted.trials > 0) return say_deleted(path, deleted);
-  print_err("{} has no trial of kernel {}\n", path.string(), kernel);
+  if (deleted.trials > 0) return say_deleted(options, deleted);
+  print_err("{} has no trial of kernel {}\n", options.path, kernel);
   return kExitNo;
 }
 
-int prune(const fs::path& path) {
-  require_file(path);
-  return say_deleted(path, Store::open(path).prune());
+int prune(const DbOptions& options) {
+  require_file(options.path);
+  return say_deleted(options, Store::open(options.path).prune());
 }
 
 }  // namespace
 
 void add_db(Command program) {
-  auto path = std::make_shared<std::string>("results/assay.db");
-  const auto add_path = [path](Command verb) {
-    verb.add_option("--db,PATH", *path, "the database; default: results/assay.db");
-  };
   Command verb = program.add_command("db", "check, merge or shrink databases of results");
   verb.require_command();
   verb.footer("example: assay db check --db results/assay.db");
-
-  Command check_verb = verb.add_command(
-      "check", "look for damage, broken references and trials that nothing will finish");
-  add_path(check_verb);
-  check_verb.footer(
+  const auto add = [&](const char* name, const char* summary, int (*run)(const DbOptions&),
+                       const char* footer) {
+    auto added = verb.add_verb<DbOptions>(name, summary, run);
+    added.first.footer(footer);
+    if (run == merge) return added;
+    added.first.add_option("--db,PATH", added.second->path,
+                           "the database; default: results/assay.db");
+    return added;
+  };
+  add("check", "look for damage, broken references and trials that nothing will finish", check,
       "example: assay db check --db results/assay.db\nexit code 1 when anything is wrong");
-  check_verb.runs([path] { return check(*path); });
+  add("vacuum", "give free pages back to the disk", vacuum,
+      "example: assay db vacuum --db results/assay.db");
 
-  Command vacuum_verb = verb.add_command("vacuum", "give free pages back to the disk");
-  add_path(vacuum_verb);
-  vacuum_verb.footer("example: assay db vacuum --db results/assay.db");
-  vacuum_verb.runs([path] { return vacuum(*path); });
-
-  auto paths = std::make_shared<std::vector<std::string>>();
-  auto output = std::make_shared<std::string>();
-  Command merge_verb = verb.add_command(
-      "merge", "join databases and recordings into a new database; they stay as they are");
-  merge_verb.add_option("PATH", *paths, "databases, or recordings (.jsonl)").required();
-  merge_verb.add_option("--output FILE", *output, "the database to make").required();
-  merge_verb.footer(
+  auto [merging, merged] = add(
+      "merge", "join databases and recordings into a new database; they stay as they are", merge,
       "A trial that several have becomes one. Where their outcomes contradict each other, this is\n"
       "said, and one is kept: a failed check before all else, else the newest. A time measured "
       "again\n"
       "within 2 % is no contradiction; how many there are is said. Verdicts are all kept.\n"
       "example: assay db merge monday.db tuesday.db --output week.db");
-  merge_verb.runs([paths, output] { return merge(*paths, *output); });
+  merging.add_option("PATH", merged->sources, "databases, or recordings (.jsonl)").required();
+  merging.add_option("--output FILE", merged->output, "the database to make").required();
 
-  auto transient = std::make_shared<bool>(false);
-  auto kernel = std::make_shared<std::string>();
-  Command forget_verb =
-      verb.add_command("forget", "delete trials, so that the next sweep measures them again");
-  add_path(forget_verb);
-  forget_verb.add_flag("--transient", *transient,
-                       "those that failed because the machine did: a killed process, a full GPU");
-  forget_verb.add_option("--kernel NAME", *kernel,
-                         "all trials of this kernel, and the verdicts that it took part in");
-  forget_verb.footer("example: assay db forget --kernel gemm_mma --db results/assay.db");
-  forget_verb.runs([path, transient, kernel] { return forget(*path, *transient, *kernel); });
+  auto [forgetting, forgotten] =
+      add("forget", "delete trials, so that the next sweep measures them again", forget,
+          "example: assay db forget --kernel gemm_mma --db results/assay.db");
+  forgetting.add_flag("--transient", forgotten->transient,
+                      "those that failed because the machine did: a killed process, a full GPU");
+  forgetting.add_option("--kernel NAME", forgotten->kernel,
+                        "all trials of this kernel, and the verdicts that it took part in");
 
-  Command prune_verb = verb.add_command(
-      "prune", "delete what is superseded: older versions of kernels, verdicts that hold no more");
-  add_path(prune_verb);
-  prune_verb.footer(
+  add("prune", "delete what is superseded: older versions of kernels, verdicts that hold no more",
+      prune,
       "What best and show print stays as it is. Earlier runs are gone for compare and history.\n"
       "example: assay db prune --db results/assay.db; assay db vacuum");
-  prune_verb.runs([path] { return prune(*path); });
 }
 
 }  // namespace assay
