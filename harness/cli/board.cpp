@@ -232,10 +232,8 @@ Board Board::for_judging(fs::path folder) {
 
 Store Board::read() const {
   if (!fs::exists(database())) {
-    throw UsageError(
-        "{}: expected a board, found no board.db; judge a submission to "
-        "begin one",
-        folder_.string());
+    throw UsageError("{}: expected a board, found no board.db; judge a submission to begin one",
+                     folder_.string());
   }
   return Store::open_readonly(database());
 }
@@ -341,10 +339,8 @@ fs::path contract_of(const fs::path& given, const fs::path& op_path, const fs::p
         given.string());
   }
   if (given.extension() == ".cu" && !fs::exists(contract)) {
-    throw UsageError(
-        "{}: expected its contract {} beside it, found none; `assay new` "
-        "drafts one",
-        given.string(), contract.filename().string());
+    throw UsageError("{}: expected its contract {} beside it, found none; `assay new` drafts one",
+                     given.string(), contract.filename().string());
   }
   return contract;
 }

@@ -80,9 +80,7 @@ void Command::passes_on(const std::string& prefix, std::vector<std::string>& val
   app_->allow_extras();
   app_->parse_complete_callback([app = app_, prefix, &values] {
     for (const std::string& word : app->remaining()) {
-      if (!word.starts_with(prefix)) {
-        throw UsageError("unknown option {}; --help says more", word);
-      }
+      if (!word.starts_with(prefix)) throw UsageError("unknown option {}; --help says more", word);
       values.push_back(word);
     }
   });

@@ -264,9 +264,7 @@ int run_cover(const CoverOptions& options) {
   std::erase_if(tables, [&](const TunedTable& table) {
     return table.protocol != options.protocol || table.objective != Objective::time;
   });
-  if (!options.pack.empty() && !tables.empty()) {
-    return run_regret(options, tables, results);
-  }
+  if (!options.pack.empty() && !tables.empty()) return run_regret(options, tables, results);
   std::vector<CoveredTable> covered;
   for (TunedTable& table : tables) {
     covered.push_back(

@@ -125,9 +125,7 @@ std::vector<Sampled> sample_of(const KernelSpec& narrowed, const std::vector<Pro
       const auto problem = problem_for(config, kernel, problems[i], device);
       if (!problem) continue;
       const Sampled sampled{config, *problem};
-      if (std::ranges::find(sample, sampled) == sample.end()) {
-        sample.push_back(sampled);
-      }
+      if (std::ranges::find(sample, sampled) == sample.end()) sample.push_back(sampled);
     }
   }
   return sample;

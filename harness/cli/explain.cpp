@@ -39,10 +39,8 @@ Figures figures_of_trial(FigureSource& source, const ExplainOptions& options, st
   const TrialRow row = known_trial(options.db, id);
   const Outcome& outcome = row.record.outcome;
   if (!outcome.timing && outcome.status != Status::compiled) {
-    throw UsageError(
-        "trial {} has no time to explain: its status is {}; see assay "
-        "show {}",
-        id, to_text(outcome.status), id);
+    throw UsageError("trial {} has no time to explain: its status is {}; see assay show {}", id,
+                     to_text(outcome.status), id);
   }
   Figures figures = source.of_trial(row, FigureSource::Code::read);
   if (!options.other.empty()) add_rounds(figures, options, row);

@@ -187,9 +187,7 @@ class PackMaker {
   /// Which kernel of the pack the winner is of. Says once of each kernel why it is left out.
   std::optional<std::size_t> kernel_of(const TunedRow& entry) {
     const std::string& name = entry.best.kernel;
-    if (const auto known = kernels_.find(name); known != kernels_.end()) {
-      return known->second.place;
-    }
+    if (const auto known = kernels_.find(name); known != kernels_.end()) return known->second.place;
     Known& known = kernels_[name];
     const std::optional<TrialRow> trial = store_.trial(entry.trial_id);
     const fs::path folder = kernel_folder("", trial ? trial->command_line : "");

@@ -135,8 +135,7 @@ Ceilings set_up_gpu(GpuDevice& gpu, Compiler& compiler) {
   if (vitals.mps) {
     print_err(
         "warning: {} is shared by CUDA's multi-process service (MPS): other programs may run "
-        "beside "
-        "what is timed; stop it with: echo quit | nvidia-cuda-mps-control\n",
+        "beside what is timed; stop it with: echo quit | nvidia-cuda-mps-control\n",
         gpu.info().name);
   }
   if (gpu.info().is_slice()) {

@@ -165,9 +165,7 @@ int run_profile(const ProfileOptions& options) {
   lone.sweep.measure.protocol = subject.protocol;
   SweepRun& run = lone.run;
   const CompileResult compiled = run.compile(subject.kernel, subject.problem, subject.config);
-  if (!compiled.ok) {
-    throw UsageError("{} does not compile:\n{}", subject.kernel.name, compiled.log);
-  }
+  if (!compiled.ok) throw UsageError("{} does not compile:\n{}", subject.kernel.name, compiled.log);
   const TrialRequest request = [&] {
     try {
       return run.request_of(subject.kernel, subject.problem, subject.config, compiled);

@@ -99,9 +99,7 @@ int run_show(ShowOptions options) {
     kind = "timed ";
   }
   const bool listed = options.failures || options.times;
-  if (options.json) {
-    print_out("{}", listed ? trials_json(rows, options.limit) : counts_json(rows));
-  }
+  if (options.json) print_out("{}", listed ? trials_json(rows, options.limit) : counts_json(rows));
   if (rows.empty()) {
     print_err("no {}trial of {} in {}\n", kind, asked_for(options.results), store.path().string());
     // That nothing failed is good news, and so exit code 0.

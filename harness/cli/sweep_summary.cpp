@@ -245,8 +245,7 @@ void print_summary(const SweepSummary& summary, const SweepReport& report, const
       racing.raced > 0 && racing.finished > 0 && summary.provenance.empty()) {
     say(fmt::format(
         "{} clearly slower configurations were stopped early, after {:.1f} samples each; the "
-        "others "
-        "took {:.1f}; this saved {:.1f} s",
+        "others took {:.1f}; this saved {:.1f} s",
         racing.raced, mean(racing.raced_samples, racing.raced),
         mean(racing.finished_samples, racing.finished), racing.saved_s()));
   }

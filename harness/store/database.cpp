@@ -193,9 +193,8 @@ Database Database::in_memory() {
 void Database::require_same_file() const {
   if (!file_ || file_at(path_) == file_) return;
   throw Error(
-      "cannot write {}: it was deleted, moved or replaced since it was opened; what "
-      "was stored until "
-      "then is in the file that it was",
+      "cannot write {}: it was deleted, moved or replaced since it was opened; what was stored "
+      "until then is in the file that it was",
       path_.string());
 }
 
@@ -244,8 +243,7 @@ void Database::fail(const std::filesystem::path& path, const SQLite::Exception& 
   const std::string name = path.string();
   constexpr std::string_view kLocalDisk =
       "name a file on a local disk with --db, and merge what several machines stored with `assay "
-      "db "
-      "merge`";
+      "db merge`";
   for (const int code : {SQLITE_PROTOCOL, SQLITE_NOLFS, SQLITE_IOERR_LOCK, SQLITE_IOERR_UNLOCK,
                          SQLITE_IOERR_RDLOCK, SQLITE_IOERR_CHECKRESERVEDLOCK, SQLITE_IOERR_SHMOPEN,
                          SQLITE_IOERR_SHMMAP, SQLITE_IOERR_SHMLOCK, SQLITE_IOERR_SHMSIZE}) {

@@ -231,9 +231,7 @@ void Merge::put_ranks(std::vector<Source>& sources) {
     if (impl_.has_rank(device, head.row.record)) return;
     impl_.put_rank(source.sweeps.at(head.sweep), device, head.row.record);
   };
-  for (Head& each : heads) {
-    each.source->database.guarded([&] { put(*each.source, each.head); });
-  }
+  for (Head& each : heads) each.source->database.guarded([&] { put(*each.source, each.head); });
 }
 
 void Merge::put_screened(Source& source) {

@@ -307,9 +307,7 @@ class Reader {
       at_end_ = !line;
       if (line) read_line(*line);
     }
-    if (!has_header_) {
-      throw UsageError("{}:1: no recording: the file is empty", path_.string());
-    }
+    if (!has_header_) throw UsageError("{}:1: no recording: the file is empty", path_.string());
     Recording rest{recording_.sweep, recording_.device, recording_.recorded_at, {}, {}, {}};
     return std::exchange(recording_, std::move(rest));
   }
@@ -321,8 +319,7 @@ class Reader {
     const std::string where = fmt::format("{}:{}", path_.string(), line_number_);
     if (line_number_ == 1 && line.starts_with("SQLite format 3")) {
       throw UsageError(
-          "{}: expected a recording, found a database; `assay db merge` "
-          "joins databases",
+          "{}: expected a recording, found a database; `assay db merge` joins databases",
           path_.string());
     }
     check_json(line, where);

@@ -58,18 +58,12 @@ OrderedJson clocks(const std::vector<double>& clocks_mhz) {
   return list;
 }
 
-OrderedJson to_json(const Value& value) {
-  return std::visit([](const auto& held) { return OrderedJson(held); }, value);
-}
-
-OrderedJson to_json(const Number& number) {
-  return std::visit([](auto value) { return OrderedJson(value); }, number);
-}
-
 template <class Pairs>
 OrderedJson pairs_json(const Pairs& pairs) {
   OrderedJson object = OrderedJson::object();
-  for (const auto& [name, value] : pairs) object[name] = to_json(value);
+  for (const auto& [name, value] : pairs) {
+    std::visit([&member = object[name]](const auto& held) { member = held; }, value);
+  }
   return object;
 }
 

@@ -125,9 +125,7 @@ std::map<QuestionKey, Trials> find_all(const Dimensions& dimensions, const Match
   }
   for (auto& [question, found] : all) {
     const auto is_before = [](const Found& a, const Found& b) { return a.finished < b.finished; };
-    if (!std::ranges::is_sorted(found, is_before)) {
-      std::ranges::stable_sort(found, is_before);
-    }
+    if (!std::ranges::is_sorted(found, is_before)) std::ranges::stable_sort(found, is_before);
   }
   return all;
 }

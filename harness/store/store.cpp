@@ -156,8 +156,7 @@ void Store::end_sweep(std::int64_t sweep_id, const std::string& state) {
     {
       Transaction transaction(database, Transaction::Mode::write);
       database.run(
-          "UPDATE sweep SET state = ?, ended_at = strftime('%Y-%m-%dT%H:%M:%SZ') "
-          "WHERE id = ?",
+          "UPDATE sweep SET state = ?, ended_at = strftime('%Y-%m-%dT%H:%M:%SZ') WHERE id = ?",
           state, sweep_id);
       database.run("DELETE FROM trial WHERE sweep_id = ? AND status = 'running'", sweep_id);
       transaction.commit();
@@ -175,9 +174,7 @@ Claim Store::claim(std::int64_t sweep_id, const TrialKey& key) {
     const std::int64_t device = impl_->device_of(sweep_id);
     // When a sweep is run again, most of its trials are done. They cost no write.
     const auto known = trial_state(database, device, key_ids(database, key, IfNew::leave));
-    if (known && known->done() && is_linked(database, sweep_id, known->id)) {
-      return Claim::done;
-    }
+    if (known && known->done() && is_linked(database, sweep_id, known->id)) return Claim::done;
 
     Transaction transaction(database, Transaction::Mode::write);
     const KeyIds ids = key_ids(database, key, IfNew::add);
