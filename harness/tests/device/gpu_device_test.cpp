@@ -118,15 +118,6 @@ TEST_F(GpuDeviceTest, AnAbsoluteToleranceAcceptsNoZeros) {
   EXPECT_THAT(gpu().run(request).message, HasSubstr("the tolerance accepts zeros for C"));
 }
 
-TEST_F(GpuDeviceTest, FaultAfterFaultNeverEndsTheSweep) {
-  for (int i = 0; i < 5; ++i) {
-    EXPECT_EQ(run("crash").kind, "crash");
-    EXPECT_EQ(run("illegal_address").kind, "illegal_address");
-  }
-  expect_works();
-  EXPECT_EQ(gpu().num_workers_started(), 16);
-}
-
 // The system kills whom it likes when memory is short. That is no fault of the configuration.
 TEST_F(GpuDeviceTest, AWorkerKilledOnceInTheMiddleCostsNothing) {
   script("slow=60000");

@@ -260,26 +260,6 @@ TEST_F(GpuMeasureTest, TheFirstOfARerankTakesPartTwice) {
   EXPECT_NEAR(result.duplicate->samples_ns[3], result.candidates[1].samples_ns[3], 1);
 }
 
-TEST_F(GpuMeasureTest, ARerankOfShortWorkIsDividedOverWorkers) {
-  std::vector<TrialRequest> candidates(3, ready("vector_add"));
-  candidates[0].plan.launches[0].block = {256, 1, 1};  // 128 is clearly slower
-  candidates[1].plan.launches[0].block = {256, 1, 1};
-  candidates[0].screened_ns = 3000;
-  const RerankResult result = gpu().rerank(candidates, {}, {.rounds = 10});
-  EXPECT_EQ(gpu().num_workers_started(), 3);
-  for (const std::size_t fast : {0, 1}) {
-    EXPECT_EQ(result.candidates[fast].samples_ns.size(), 30u);
-    EXPECT_EQ(result.candidates[fast].clocks_mhz.size(), 30u);
-  }
-  EXPECT_EQ(result.duplicate.value().samples_ns.size(), 30u);
-  // Out in the first worker, it does not come back in the second.
-  EXPECT_TRUE(result.candidates[2].eliminated);
-  EXPECT_EQ(result.candidates[2].samples_ns.size(), 6u);
-  // The next has the same three.
-  EXPECT_EQ(gpu().rerank(candidates, {}, {.rounds = 10}).duplicate.value().samples_ns.size(), 30u);
-  EXPECT_EQ(gpu().num_workers_started(), 3);
-}
-
 TEST_F(GpuMeasureTest, AWorkerThatDiedWhileItRestedIsReplaced) {
   TrialRequest request = ready();
   request.screened_ns = 3000;
@@ -289,32 +269,6 @@ TEST_F(GpuMeasureTest, AWorkerThatDiedWhileItRestedIsReplaced) {
   EXPECT_EQ(samples(), 30u);
   ::kill(*children().begin(), SIGKILL);  // the first rests
   EXPECT_EQ(samples(), 30u);
-  EXPECT_EQ(gpu().num_workers_started(), 4);
-}
-
-TEST_F(GpuMeasureTest, ALaterWorkerOfARerankThatIsKilledDoesItsPartAgain) {
-  script("slow=5000");
-  TrialRequest request = ready();
-  request.screened_ns = 3000;
-  expect_works();
-  const pid_t first = *children().begin();
-  std::thread killer([first] {
-    pid_t second = first;
-    within_seconds(20, [&] {
-      const std::set<pid_t> pids = children();
-      second = pids.empty() ? first : *pids.rbegin();
-      return second != first;
-    });
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    ::kill(second, SIGKILL);
-  });
-  const RerankResult result = gpu().rerank({request, request}, {}, {.rounds = 12});
-  killer.join();
-  for (const RerankEntry& entry : result.candidates) {
-    EXPECT_EQ(entry.outcome.status, Status::correct) << entry.outcome.message;
-    EXPECT_EQ(entry.samples_ns.size(), 36u);
-  }
-  EXPECT_EQ(result.duplicate.value().samples_ns.size(), 36u);
   EXPECT_EQ(gpu().num_workers_started(), 4);
 }
 

@@ -31,15 +31,12 @@ TEST_P(EveryTileOnce, ForManyShapes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Row, EveryTileOnce,
-                         testing::Combine(testing::Values(Schedule::row), testing::Values(1)));
-INSTANTIATE_TEST_SUITE_P(Column, EveryTileOnce,
-                         testing::Combine(testing::Values(Schedule::column), testing::Values(1)));
+INSTANTIATE_TEST_SUITE_P(Lines, EveryTileOnce,
+                         testing::Combine(testing::Values(Schedule::row, Schedule::column),
+                                          testing::Values(1)));
 INSTANTIATE_TEST_SUITE_P(Grouped, EveryTileOnce,
                          testing::Combine(testing::Values(Schedule::grouped),
                                           testing::Values(1, 2, 3, 4, 5, 8, 16, 64, 1 << 20)));
-INSTANTIATE_TEST_SUITE_P(Hilbert, EveryTileOnce,
-                         testing::Combine(testing::Values(Schedule::hilbert), testing::Values(1)));
 
 TEST(Schedule, RowWalksAlongARowAndColumnDownAColumn) {
   EXPECT_EQ(tile_at(Schedule::row, 1, 4, 6, 1).n, 1);

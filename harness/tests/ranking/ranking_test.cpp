@@ -222,38 +222,6 @@ TEST(Ranking, DoesNotDependOnTheOrderOfEntries) {
   }
 }
 
-TEST(Ranking, HoldsItsInvariantsOnRandomRaces) {
-  std::mt19937_64 random(9);
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    Race race(seed);
-    std::vector<RankEntry> entries;
-    for (int i = 0; i < 5; ++i) {
-      const double time = std::uniform_real_distribution<>(100, 101)(random);
-      entries.push_back(race.entry("k", "A=" + std::to_string(i), time));
-      entries.back().tie_break.registers = static_cast<int>(random() % 3);
-      if (random() % 5 == 0) entries.back().failure = "mismatch";
-    }
-    entries.push_back(race.entry("", "cublaslt", 100.5));
-    int winners = 0, passed = 0;
-    bool seen_failed = false;
-    double last_midmean = 0;
-    for (const RankEntry& entry : rank_entries(entries)) {
-      const bool failed = !entry.failure.empty();
-      winners += entry.winner;
-      passed += !failed && !entry.kernel.empty();
-      EXPECT_TRUE(!entry.winner || entry.tied);
-      EXPECT_FALSE(entry.tied && (failed || entry.kernel.empty()));
-      EXPECT_FALSE(seen_failed && !failed);
-      seen_failed = failed;
-      if (!failed) {
-        EXPECT_GE(midmean(entry.samples_ns), last_midmean);
-        last_midmean = midmean(entry.samples_ns);
-      }
-    }
-    EXPECT_EQ(winners, passed > 0 ? 1 : 0);
-  }
-}
-
 TEST(Ranking, MeasuresAgainstTheFastestBaseline) {
   Race race(2);
   const auto ranking =

@@ -91,32 +91,9 @@ TEST(Random, OrderDependsOnTheSeedAndNotOnTheBatch) {
   EXPECT_NE(run_to_end(random_search(5), 100, 1), order);
 }
 
-// A sweep that was interrupted goes on in the same order. If the store already holds points from
-// elsewhere, they are left out.
-TEST(Random, KeepsItsOrderWhateverTheHistory) {
-  const auto order = run_to_end(random_search(2), 50, 50);
-  const std::vector<Observation> history = {timed(order[30], 1), failed(order[2])};
-  std::vector<std::size_t> expected = order;
-  std::erase(expected, order[30]);
-  std::erase(expected, order[2]);
-  EXPECT_EQ(propose(random_search(2), 50, history, 50), expected);
-}
-
 // A seed promises the same order on any machine and with any standard library.
 TEST(Random, OrderOfASeedNeverChanges) {
   EXPECT_THAT(propose(random_search(1), 10, {}, 10), ElementsAre(1, 2, 5, 3, 6, 9, 7, 4, 0, 8));
-}
-
-// Each of 6 candidates is first about equally often: with 6000 seeds, 1000 times +- 5 sigma.
-TEST(Random, IsUniform) {
-  std::vector<int> first(6, 0), last(6, 0);
-  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
-    const auto order = propose(random_search(seed), 6, {}, 6);
-    ++first[order.front()];
-    ++last[order.back()];
-  }
-  for (int times : first) EXPECT_NEAR(times, 1000, 145);
-  for (int times : last) EXPECT_NEAR(times, 1000, 145);
 }
 
 SearchSpec with_configs(SearchSpec search, std::int64_t configs) {

@@ -9,25 +9,15 @@
 #include "matchers.h"
 #include "search/gaussian.h"
 #include "search/search.h"
+#include "search/some_points.h"
 
 namespace assay {
 namespace {
 
 /// Six parameters of 2 to 8 values; a constraint takes a fifth of the points.
 Points tile_space() {
-  Points points({8, 8, 5, 2, 2, 3});
-  std::vector<int> point(6);
-  const auto add = [&](auto self, std::size_t param) -> void {
-    if (param == point.size()) {
-      if (point[0] + point[1] < 11) points.add(point);
-      return;
-    }
-    for (point[param] = 0; point[param] < points.num_values()[param]; ++point[param]) {
-      self(self, param + 1);
-    }
-  };
-  add(add, 0);
-  return points;
+  return test::some_points({8, 8, 5, 2, 2, 3},
+                           [](const test::Point& point) { return point[0] + point[1] < 11; });
 }
 
 /// As of a kernel: some parameters matter much, two only together, and there is some noise.
@@ -101,8 +91,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, EachStrategy,
                          [](const auto& test) { return std::string(to_text(test.param)); });
 
 TEST_P(EachStrategy, TriesEveryPointOnceInTheEnd) {
-  Points points({4, 5, 3});
-  for (int i = 0; i < 60; ++i) points.add(std::vector<int>{i / 15, i / 3 % 5, i % 3});
+  const Points points = test::some_points({4, 5, 3}, [](const test::Point&) { return true; });
   const auto history = run(points, search_by(GetParam()), 1000, 7);
   std::set<std::size_t> tried;
   for (const Observation& seen : history) tried.insert(seen.index);
@@ -195,15 +184,8 @@ TEST(Model, LearnsFromWhatDescribesPoints) {
 
 /// All points of so many parameters that have as many values each.
 Points all_points(std::size_t num_params, int num_values) {
-  Points points(std::vector<int>(num_params, num_values));
-  std::vector<int> point(num_params, 0);
-  for (std::size_t param = num_params; param > 0;) {
-    points.add(point);
-    for (param = num_params; param > 0 && ++point[param - 1] == num_values; --param) {
-      point[param - 1] = 0;
-    }
-  }
-  return points;
+  return test::some_points(test::Point(num_params, num_values),
+                           [](const test::Point&) { return true; });
 }
 
 // A sweep compiles several configurations at a time. Where most parameters have no effect, all of

@@ -180,53 +180,5 @@ TEST(Claim, TwoProcessesShareTheWorkAndRepeatNone) {
   EXPECT_TRUE(store.check().empty());
 }
 
-// The child announces each trial. After the n-th it is killed by kill -9, wherever it is: before,
-// in or after the transactions of claim and finish.
-TEST(Claim, KillLosesNothingFinishedAndNothingElse) {
-  constexpr std::int64_t kTrials = 60;
-  constexpr int kKills = 25;
-  TempFolder folder;
-  Shared<std::atomic<std::int64_t>> num_announced;
-  Shared<std::atomic<std::int64_t>> num_finished;
-  const auto sweep = [&] {
-    Store store = Store::open(folder / "x.db");
-    const std::int64_t id = begin(store);
-    for (std::int64_t i = 0; i < kTrials; ++i) {
-      if (store.claim(id, key_of(i)) != Claim::fresh) continue;
-      ++*num_announced;
-      store.finish(id, timed_record(key_of(i)));
-      ++*num_finished;
-    }
-    store.end_sweep(id, "done");
-    return 0;
-  };
-  for (int i = 0; i < kKills; ++i) {
-    const std::int64_t stop_at = *num_announced + 1 + i % 3;
-    const pid_t pid = start_process(sweep);
-    while (*num_announced < stop_at && waitpid(pid, nullptr, WNOHANG) == 0) {
-      usleep(static_cast<useconds_t>(i * 7));
-    }
-    kill(pid, SIGKILL);
-    wait_for(pid);
-    Store store = Store::open(folder / "x.db");
-    std::int64_t num_results = 0;
-    for (const TrialRow& row : store.trials({})) {
-      if (row.record.outcome.kind == "interrupted") continue;
-      ++num_results;
-      EXPECT_EQ(describe(store.trial(row.id).value().record),
-                describe(timed_record({row.record.kernel, row.record.toolchain, row.record.protocol,
-                                       row.record.problem, row.record.config})));
-    }
-    EXPECT_GE(num_results, *num_finished);
-    for (const std::string& problem : store.check()) {
-      EXPECT_NE(problem.find("was left unfinished by process"), std::string::npos) << problem;
-    }
-  }
-  EXPECT_EQ(wait_for(start_process(sweep)), 0);
-  Store store = Store::open(folder / "x.db");
-  EXPECT_EQ(store.trials({}).size(), static_cast<std::size_t>(kTrials));
-  EXPECT_TRUE(store.check().empty());
-}
-
 }  // namespace
 }  // namespace assay

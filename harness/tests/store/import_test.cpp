@@ -183,16 +183,5 @@ TEST(Import, MeasuredResultsAreRecordedBeforeReplayedOnes) {
   EXPECT_EQ(describe(recording.trials[0]), describe(timed_record(key_of(7))));
 }
 
-TEST(Import, ARecordingOpensAsADatabaseToRead) {
-  TempFolder folder;
-  for (const char* name : {"x.jsonl", "x.jsonl.gz"}) {
-    write_recording(sample_recording(), folder / name);
-    const Store store = Store::open_readonly(folder / name);
-    EXPECT_EQ(store.path(), folder / name);
-    EXPECT_EQ(store.trials({}).size(), sample_recording().trials.size());
-    EXPECT_EQ(describe(store.record("gemm_h200")), describe(sample_recording()));
-  }
-}
-
 }  // namespace
 }  // namespace assay

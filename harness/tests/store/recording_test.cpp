@@ -275,35 +275,6 @@ TEST(Recording, BytesThatAreNoUtf8AreReplaced) {
   EXPECT_EQ(read_text(folder, written(recording)).trials[0].outcome.message, "a\xef\xbf\xbd");
 }
 
-TEST(Recording, FourThousandTrialsFitInFiveMegabytes) {
-  Recording recording = sample_recording();
-  recording.trials.clear();
-  std::mt19937_64 random(1);
-  for (std::int64_t i = 0; i < 4000; ++i) {
-    TrialRecord trial = timed_record(key_of(i));
-    trial.kernel.source_hash = trial.kernel.contract_hash = std::string(32, 'a');
-    trial.compile.cubin_hash = fmt::format("{:016x}{:016x}", random(), random());
-    trial.config = {{"BLOCK_M", i}, {"BLOCK_N", 128}, {"BLOCK_K", 64},        {"WARPS", 8},
-                    {"STAGES", 4},  {"SPLIT_K", 1},   {"SCHEDULE", "grouped"}};
-    trial.outcome.validation = Validation{1.0 / 3000, 0.01, 1.0 / 7, 16777216};
-    auto& samples = trial.outcome.timing->samples_ns;
-    samples.resize(40);
-    for (double& ns : samples) {
-      ns = 176'000.0 + 32.0 * std::uniform_int_distribution(0, 40)(random);
-    }
-    trial.outcome.timing = timing_of(samples);
-    trial.measurements.clear();
-    trial.outcome.prepared.reset();
-    for (std::size_t i_sample = 0; i_sample < samples.size(); ++i_sample) {
-      trial.outcome.timing->clocks_mhz.push_back(std::uniform_int_distribution(1965, 1980)(random));
-    }
-    trial.outcome.timing->clock_mhz = 1980;
-    recording.trials.push_back(trial);
-  }
-  EXPECT_LT(written(recording).size(), 5'000'000u);
-  EXPECT_LT(written(recording, "x.jsonl.gz").size(), 1'000'000u);
-}
-
 TEST(Recording, DamageNamesTheLine) {
   const std::string good = written(sample_recording());
   const std::string header = good.substr(0, good.find('\n') + 1);

@@ -20,14 +20,5 @@ TEST(SweepPace, IsThatOfTheCompilerBeforeAnythingIsSettled) {
   EXPECT_EQ((SweepPace{.total = 40, .settled = 30, .reused = 30, .ahead = 5}).left_s(5), 5);
 }
 
-// At a steady pace the time that is left falls by what goes by.
-TEST(SweepPace, FallsAtASteadyPace) {
-  for (std::size_t settled = 1; settled <= 10; ++settled) {
-    const double elapsed_s = 2.0 * static_cast<double>(settled);
-    EXPECT_EQ((SweepPace{.total = 10, .settled = settled, .ahead = 3}).left_s(elapsed_s),
-              20 - elapsed_s);
-  }
-}
-
 }  // namespace
 }  // namespace assay

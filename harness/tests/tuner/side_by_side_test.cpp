@@ -13,15 +13,6 @@
 namespace assay::test {
 namespace {
 
-TEST(ProblemQueue, GivesEachProblemOnceInOrder) {
-  ProblemQueue problems(3);
-  for (const std::size_t expected : {0u, 1u, 2u}) {
-    EXPECT_EQ(problems.take(0), expected);
-    problems.finish();
-  }
-  EXPECT_EQ(problems.take(0), std::nullopt);
-}
-
 TEST(ProblemQueue, GivesTheLongestFirst) {
   ProblemQueue problems(3);
   problems.order({1, 5, 3});

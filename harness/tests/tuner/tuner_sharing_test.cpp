@@ -1,6 +1,5 @@
 // Two runs of a sweep on one database file.
 
-#include <barrier>
 #include <future>
 #include <thread>
 
@@ -52,43 +51,6 @@ TEST_F(TunerSharing, WhatAnotherIsRunningIsAwaitedSoThatBothRankAllOfIt) {
     EXPECT_EQ(row.record.identity.num_candidates, 10);
     EXPECT_EQ(row.record.entries.at(0).config, "BLOCK=1");
   }
-}
-
-TEST_F(TunerSharing, AtOnceTheyDivideTheWorkAndRepeatNone) {
-  // Each is in its first trial when the other is: neither can have done it all.
-  std::barrier both_busy(2);
-  std::vector<ScriptedDevice> devices(2);
-  for (ScriptedDevice& device : devices) {
-    device.on_run = [&](const TrialRequest& request) {
-      if (device.ran.size() == 1) both_busy.arrive_and_wait();
-      return timed(1e3 * static_cast<double>(block_of(request.plan.config)));
-    };
-  }
-  std::vector<SweepReport> reports(2);
-  const auto sweep = [&](std::size_t i) {
-    Store store = Store::open(db());
-    Progress progress(Progress::Mode::silent);
-    ScriptedCompiler compiler;
-    Tuner tuner(sweep_, devices[i], compiler, store, progress, {{}, "90a", "", {}, "", false});
-    tuner.run();
-    reports[i] = tuner.report();
-  };
-  std::thread other(sweep, 1);
-  sweep(0);
-  other.join();
-
-  Blocks ran = blocks_of(devices[0].ran);
-  EXPECT_GT(ran.size(), 0u);
-  EXPECT_LT(ran.size(), 10u);
-  ran.merge(blocks_of(devices[1].ran));
-  EXPECT_EQ(ran, kAllBlocks);
-  EXPECT_EQ(stored_blocks(), kAllBlocks);
-  EXPECT_EQ(reports[0].measured + reports[1].measured, 10u);
-  for (const SweepReport& report : reports) {
-    EXPECT_EQ(report.measured + report.kept, 10u);
-  }
-  EXPECT_THAT(sweep_states(), ElementsAre("done", "done"));
-  EXPECT_THAT(Store::open_readonly(db()).check(), IsEmpty());
 }
 
 // Both tried again all that had failed, and a crash in the second took a result's place.
