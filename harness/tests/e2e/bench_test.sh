@@ -57,13 +57,8 @@ expect 1 'Failed to match any' "$assay" bench --db "$gemm" --benchmark_filter=no
 # On a GPU it measures.
 unset ASSAY_FAKE_CUDA
 cp -r "$tree/kernels" kernels
-cat >s.yaml <<YAML
-sweep: s
-kernels: [vector_add]
-problems: [{N: [1000, 5000]}]
-params: {BLOCK: [64, 1024], VECTOR: [1], ITEMS: [1]}
-measure: {precision: 1%, max_seconds_per_config: 0.1}
-YAML
+write_sweep s '{N: [1000, 5000]}' 'BLOCK: [64, 1024], VECTOR: [1], ITEMS: [1]' \
+  'measure: {precision: 1%, max_seconds_per_config: 0.1}'
 "$assay" sweep s.yaml --kernels kernels --db s.db --device 0 >output 2>&1 || fail "the sweep"
 expect 0 'add_f32/best/N:5000/.*B/s=' "$assay" bench --db s.db --benchmark_repetitions=2
 grep -q 'assay_times: measured now' output || fail "it does not measure"

@@ -7,14 +7,8 @@ export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER
 
 # commit BLOCKS: a sweep that tries these, as a commit.
 commit() {
-  cat >sweeps/s.yaml <<YAML
-sweep: s
-kernels: [vector_add]
-problems: [{N: 1000}]
-params: {BLOCK: $1, VECTOR: [1], ITEMS: [1]}
-measure: {precision: 1%, max_seconds_per_config: 0.1}
-rerank: {top: 4, rounds: 30}
-YAML
+  write_sweep sweeps/s '{N: 1000}' "BLOCK: $1, VECTOR: [1], ITEMS: [1]" \
+    'measure: {precision: 1%, max_seconds_per_config: 0.1}' 'rerank: {top: 4, rounds: 30}'
   git add -A && git commit -qm "$1"
 }
 git init -q repository && cd repository || fail "git init"

@@ -6,14 +6,8 @@ source "$(dirname "$0")/stand_in.sh"
 cp -r "$tree/kernels" kernels
 # sweep DATABASE BLOCKS [PROBLEMS [EXIT]]
 sweep() {
-  cat >s.yaml <<YAML
-sweep: s
-kernels: [vector_add]
-problems: [{N: ${3:-[1000, 5000]}}]
-params: {BLOCK: $2, VECTOR: [1], ITEMS: [1]}
-measure: {precision: 1%, max_seconds_per_config: 0.1}
-rerank: {top: 4, rounds: 30}
-YAML
+  write_sweep s "{N: ${3:-[1000, 5000]}}" "BLOCK: $2, VECTOR: [1], ITEMS: [1]" \
+    'measure: {precision: 1%, max_seconds_per_config: 0.1}' 'rerank: {top: 4, rounds: 30}'
   "$assay" sweep s.yaml --kernels kernels --db "$1" --device 0 >output 2>&1
   [[ $? -eq ${4:-0} ]] || fail "the sweep into $1"
 }

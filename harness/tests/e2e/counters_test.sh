@@ -4,15 +4,9 @@
 source "$(dirname "$0")/stand_in.sh"
 
 cp -r "$tree/kernels" kernels
-write_sweep() { # NAME MORE
-  cat >"$1.yaml" <<YAML
-sweep: $1
-kernels: [vector_add]
-problems: [{N: 5000}]
-params: {BLOCK: [64, 128, 256, 512], VECTOR: [1], ITEMS: [1]}
-measure: {precision: 1%, max_seconds_per_config: 0.1${3:-}}
-rerank: {top: 2, rounds: 6${2:-}}
-YAML
+counting() { # NAME MORE OF THE RE-RANK, MORE OF THE MEASUREMENT
+  write_sweep "$1" '{N: 5000}' 'BLOCK: [64, 128, 256, 512], VECTOR: [1], ITEMS: [1]' \
+    "measure: {precision: 1%, max_seconds_per_config: 0.1${3:-}}" "rerank: {top: 2, rounds: 6${2:-}}"
 }
 sweep() { # FILE DB ARGUMENTS...
   "$assay" sweep "$1.yaml" --kernels kernels --db "$2" --device "${device:-0}" "${@:3}" >output 2>&1
@@ -29,7 +23,7 @@ print(" ".join(str(one["config"]["BLOCK"]) for one in best["front"]))' "$2"
 }
 
 # The finalist is counted, and another one by hand.
-write_sweep plain '' ', counters: [memory]'
+counting plain '' ', counters: [memory]'
 sweep plain plain.db || fail "a sweep that counts: exit $?"
 is 'what was counted' "$(query plain.db "SELECT value FROM measurement WHERE name = 'dram_read'")" 512000.0
 id=$("$assay" show --times --json --db plain.db | python3 -c '
@@ -68,7 +62,7 @@ expect 2 'expected a trial.s number, or a configuration such as' \
   "$assay" profile vector_add --kernels kernels
 
 # An objective that reads a counter: all are counted, and the search makes it least.
-write_sweep least ', objective: minimize dram_read'
+counting least ', objective: minimize dram_read'
 sweep least least.db || fail "an objective that reads a counter: exit $?"
 is 'how many were counted' "$(query least.db "SELECT count(*) FROM measurement")" 4
 is 'the winner' "$(best_blocks least.db 'minimize dram_read')" 64

@@ -3,14 +3,9 @@
 # stand-in GPU.
 source "$(dirname "$0")/stand_in.sh"
 
-cat >sweep.yaml <<YAML
-sweep: faults
-kernels: [vector_add]
-problems: [{N: 1000}]
-params: {BLOCK: [128, 256, 512], VECTOR: [1], ITEMS: [1]}
-rerank: {rounds: 6}
-YAML
-sweep() { "$assay" sweep sweep.yaml --kernels "$tree/kernels" "$@" >output 2>&1; }
+write_sweep faults '{N: 1000}' 'BLOCK: [128, 256, 512], VECTOR: [1], ITEMS: [1]' \
+  'rerank: {rounds: 6}'
+sweep() { "$assay" sweep faults.yaml --kernels "$tree/kernels" "$@" >output 2>&1; }
 json() { sqlite3 :memory: "SELECT json_extract(readfile('output'), '$1')"; }
 
 # A full memory and a killed worker are the machine's: said, and tried again by the same command.
@@ -31,7 +26,7 @@ grep -q 'correct *3' output || fail "--retry-failed does not store what it found
 # A few launches of the fastest are wrong, in the rounds of the re-rank. Where its A/A duplicate was
 # the one to see them, the fastest won all the same. Each time it is the one by half. On a busy
 # machine fewer samples are checked, and once none of ten wrong launches was.
-sed 's/rounds: 6/rounds: 30/' sweep.yaml >long.yaml
+sed 's/rounds: 6/rounds: 30/' faults.yaml >long.yaml
 for launches in 50-79 60-89 70-99 80-109; do
   ASSAY_FAKE_CUDA=wrong=$launches,block=512 expect 0 'BLOCK=512.* was dropped by the re-rank' \
     "$assay" sweep long.yaml --kernels "$tree/kernels" --device 0 --db "wrong$launches.db"
@@ -42,7 +37,7 @@ done
 
 # Several GPUs: one JSON document, and none is swept where one of them is not there.
 export ASSAY_FAKE_CUDA=gpus=2
-sed -i 's/N: 1000/N: [1000, 2000, 3000]/' sweep.yaml
+sed -i 's/N: 1000/N: [1000, 2000, 3000]/' faults.yaml
 for device in all 0,1; do
   sweep --device $device --db gpus.db --json || fail "--device $device: exit $?"
   [[ $(json '$.error') == '' && $(json '$.devices[2]') == '' ]] ||

@@ -7,15 +7,11 @@ source "$(dirname "$0")/stand_in.sh"
 cp -r "$tree/kernels" kernels
 sed -i 's/N: 100003/N: 1003/' kernels/vector_add.yaml
 mkdir sweeps
-cat >sweeps/j.yaml <<YAML
-sweep: j
-kernels: [vector_add]
-problems: [{N: 5000}, {N: 9000}]
-params: {BLOCK: [64, 128, 256, 512, 1024], VECTOR: [1, 4], ITEMS: [1]}
-search: {strategy: model, seed: 1, budget: {configs: 8, until: 1%}}
-measure: {precision: 1%, max_seconds_per_config: 0.1, counters: [memory]}
-rerank: {top: 4, rounds: 6, objective: [time, minimize dram_read]}
-YAML
+write_sweep sweeps/j '{N: 5000}, {N: 9000}' \
+  'BLOCK: [64, 128, 256, 512, 1024], VECTOR: [1, 4], ITEMS: [1]' \
+  'search: {strategy: model, seed: 1, budget: {configs: 8, until: 1%}}' \
+  'measure: {precision: 1%, max_seconds_per_config: 0.1, counters: [memory]}' \
+  'rerank: {top: 4, rounds: 6, objective: [time, minimize dram_read]}'
 # document NAME VERB...
 document() {
   "$assay" "${@:2}" --json >"$1.json" 2>output </dev/null

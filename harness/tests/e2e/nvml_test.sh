@@ -2,14 +2,9 @@
 # What NVML tells of a GPU reaches its user: neighbours, throttling, energy. On the stand-in GPU.
 source "$(dirname "$0")/stand_in.sh"
 
-cat >sweep.yaml <<YAML
-sweep: nvml
-kernels: [vector_add]
-problems: [{N: 1000}]
-params: {BLOCK: [256], VECTOR: [1], ITEMS: [1, 2]} # on the stand-in, both take the same time
-rerank: {rounds: 6}
-YAML
-sweep() { "$assay" sweep sweep.yaml --kernels "$tree/kernels" --device 0 "$@" >output 2>&1; }
+# On the stand-in, the values of ITEMS take the same time.
+write_sweep nvml '{N: 1000}' 'BLOCK: [256], VECTOR: [1], ITEMS: [1, 2]' 'rerank: {rounds: 6}'
+sweep() { "$assay" sweep nvml.yaml --kernels "$tree/kernels" --device 0 "$@" >output 2>&1; }
 
 sweep --db a.db || fail "the sweep ends with exit $?"
 grep -q 'other processes' output && fail "a neighbour is named that is not there"
@@ -29,7 +24,7 @@ grep -qE '[0-9] [mun]?J' output || fail "no energy is shown"
 
 # A slower configuration may need less energy. It had dropped out of the rounds before its energy
 # was measured.
-sed -i 's/BLOCK: .256./BLOCK: [64, 256]/; s/ITEMS: .1, 2./ITEMS: [1]/' sweep.yaml
+sed -i 's/BLOCK: .256./BLOCK: [64, 256]/; s/ITEMS: .1, 2./ITEMS: [1]/' nvml.yaml
 sweep --db d.db --objective energy || fail "the sweep of a slower configuration ends with exit $?"
 [[ $(sqlite3 d.db "SELECT count(*) FROM rank_entry WHERE energy_j > 0") -eq 2 ]] ||
   fail "the energy of a slower configuration is not stored"
@@ -52,7 +47,7 @@ grep -A5 'Pareto list of N=1000' output | grep -q '0.25x' || fail "the Pareto li
 # The recording of them says as much, and so does a replay.
 "$assay" export --format recording --sweep nvml --db d.db --output d.jsonl >output 2>&1 || fail "no recording"
 "$assay" best --db d.jsonl --json >recorded.json 2>output || fail "the recording is refused"
-"$assay" sweep sweep.yaml --kernels "$tree/kernels" --device replay:d.jsonl --db e.db \
+"$assay" sweep nvml.yaml --kernels "$tree/kernels" --device replay:d.jsonl --db e.db \
   --objective 'maximize 1 / BLOCK' >output 2>&1 || fail "the replay ends with exit $?"
 best --db e.db
 grep -q 'protocol cold, maximize 1 / BLOCK, recorded on' output || fail "the replay's metric is not named"

@@ -4,17 +4,11 @@
 source "$(dirname "$0")/stand_in.sh"
 
 for protocol in cold graph; do
-  cat >sweep.yaml <<YAML
-sweep: racing_$protocol
-kernels: [vector_add]
-problems: [{N: [1000, 5000]}]
-params: {VECTOR: [1], ITEMS: [1, 2]}
-search: {strategy: random, seed: 3}
-measure: {protocol: $protocol, precision: 0.5%, max_seconds_per_config: 0.2}
-rerank: {top: 4, rounds: 6}
-YAML
+  write_sweep racing_$protocol '{N: [1000, 5000]}' 'VECTOR: [1], ITEMS: [1, 2]' \
+    'search: {strategy: random, seed: 3}' 'rerank: {top: 4, rounds: 6}' \
+    "measure: {protocol: $protocol, precision: 0.5%, max_seconds_per_config: 0.2}"
   expect 0 '[1-9][0-9]* clearly slower configurations were stopped early' \
-    "$assay" sweep sweep.yaml --kernels "$tree/kernels" --db a.db --device 0
+    "$assay" sweep racing_$protocol.yaml --kernels "$tree/kernels" --db a.db --device 0
 done
 
 query() { sqlite3 a.db "$1"; }
@@ -33,7 +27,8 @@ raced=$(query "SELECT count(*) FROM timing WHERE stop = 'raced'")
   fail "a trial has not the stand-in's clock"
 # The stand-in has no NVML, and so no energy to rank by: the same trials are ranked by time, again.
 ranks=$(query 'SELECT count(*) FROM rank')
-"$assay" sweep sweep.yaml --kernels "$tree/kernels" --db a.db --device 0 --objective energy >output 2>&1 ||
+"$assay" sweep racing_graph.yaml --kernels "$tree/kernels" --db a.db --device 0 \
+  --objective energy >output 2>&1 ||
   fail "an objective that cannot be measured ends the sweep with exit $?"
 [[ $(grep -c 'energy was not measured on Fake GPU: NVML does not tell it; ranked by time' output) -eq 1 ]] ||
   fail "the missing energy is not said once"
@@ -45,7 +40,7 @@ grep -q 'correct, stopped early' output || fail "no time is marked as stopped ea
 "$assay" db check --db a.db >output 2>&1 || fail "the database is not sound"
 # A parent without standard streams once gave its socket the number of one, and no worker started.
 # All is measured; that the summary is lost is an error.
-"$assay" sweep sweep.yaml --kernels "$tree/kernels" --db closed.db --device 0 <&- >&- 2>&-
+"$assay" sweep racing_graph.yaml --kernels "$tree/kernels" --db closed.db --device 0 <&- >&- 2>&-
 code=$?
 [[ $code -eq 3 ]] || fail "without standard streams the sweep ends with exit $code"
 [[ $(sqlite3 closed.db "SELECT count(*) FROM sweep WHERE state = 'done'") -eq 1 ]] ||

@@ -3,16 +3,10 @@
 source "$(dirname "$0")/stand_in.sh"
 
 cp -r "$tree/kernels" kernels
-# write_sweep NAME BLOCKS [TOP [SECONDS [PROBLEMS]]]
-write_sweep() {
-  cat >"$1.yaml" <<YAML
-sweep: $1
-kernels: [vector_add]
-problems: [{N: ${5:-5000}}]
-params: {BLOCK: $2, VECTOR: [1], ITEMS: [1]}
-measure: {precision: 1%, max_seconds_per_config: ${4:-0.1}}
-rerank: {top: ${3:-4}, rounds: 6}
-YAML
+# blocks NAME BLOCKS [TOP [SECONDS [PROBLEMS]]]
+blocks() {
+  write_sweep "$1" "{N: ${5:-5000}}" "BLOCK: $2, VECTOR: [1], ITEMS: [1]" \
+    "measure: {precision: 1%, max_seconds_per_config: ${4:-0.1}}" "rerank: {top: ${3:-4}, rounds: 6}"
 }
 sweep() { "$assay" sweep "$1.yaml" --kernels kernels --db "$2" --device 0 >output 2>&1 || fail "sweep $1: exit $?"; }
 query() { sqlite3 "$1" "$2"; }
@@ -27,8 +21,8 @@ best() {
 is() { [[ "$(echo $2)" == "$3" ]] || fail "$1: '$2' instead of '$3'"; }
 
 # A sweep that only reuses trials once owned none: no winner, and a recording without a trial.
-write_sweep a '[64, 128, 256, 512, 1024]'
-write_sweep b '[64, 128]'
+blocks a '[64, 128, 256, 512, 1024]'
+blocks b '[64, 128]'
 sweep a a.db
 expect 0 ' 0 now, 2 kept' sweep b a.db
 is "b's winner" "$(best --db a.db --sweep b)" "5000 128"
@@ -41,19 +35,19 @@ is "the winner of b's recording" "$(best --db b.jsonl)" "5000 128"
 
 # The same sweep, narrowed, once printed the wide one's winner; a changed rerank.top did nothing.
 # Of two verdicts in one second one was once dropped, so nothing here sleeps.
-write_sweep a '[64, 128]'
+blocks a '[64, 128]'
 expect 0 'BLOCK=128|B=128|128' sweep a a.db
 is "the narrowed sweep's winner" "$(best --db a.db --sweep a)" "5000 128"
 ranks=$(query a.db 'SELECT count(*) FROM rank')
 sweep a a.db
 [[ $(query a.db 'SELECT count(*) FROM rank') -eq $ranks ]] || fail "the same question was asked twice"
-write_sweep a '[64, 128]' 3
+blocks a '[64, 128]' 3
 sweep a a.db
 [[ $(query a.db 'SELECT count(*) FROM rank') -gt $ranks ]] || fail "another rerank.top did not rank again"
 
 # Of two sweeps with other candidates the last one's verdict once stood for both.
-write_sweep low '[64, 128]'
-write_sweep high '[512, 1024]'
+blocks low '[64, 128]'
+blocks high '[512, 1024]'
 sweep high union.db
 sweep low union.db
 is "the winner of the union" "$(best --db union.db)" "5000 1024"
@@ -63,7 +57,7 @@ is "low's own winner" "$(best --db union.db --sweep low)" "5000 128"
 
 # A verdict once outlived its kernel: edited, screened again and interrupted before the verdict, the
 # old one was shown with the new source's hash, and the same command did not rank again.
-write_sweep edited '[64, 128]'
+blocks edited '[64, 128]'
 sweep edited edited.db
 echo '// edited' >>kernels/vector_add.cu
 sweep edited edited.db
@@ -73,12 +67,12 @@ expect 0 ' 0 now, 2 kept' sweep edited edited.db
 is "ranked again" "$(best --db edited.db)" "5000 128"
 
 # What was given up because others were faster is no answer where these are not.
-write_sweep wide '[1024]'
+blocks wide '[1024]'
 sweep wide raced.db
-write_sweep wide '[64, 128, 1024]'
+blocks wide '[64, 128, 1024]'
 sweep wide raced.db
 [[ $(query raced.db "SELECT count(*) FROM timing WHERE stop = 'raced'") -eq 2 ]] || fail "nothing was raced"
-write_sweep slow '[64, 128]'
+blocks slow '[64, 128]'
 sweep slow raced.db
 is "the winner among the raced" "$(best --db raced.db --sweep slow)" "5000 128"
 [[ $(query raced.db "SELECT count(*) FROM trial JOIN config ON config.id = config_id JOIN timing ON
@@ -98,14 +92,14 @@ expect 0 ' 0 now, 2 kept' sweep low limit.db
 # against a faster one: no difference of times counted any longer. (Of one configuration every second
 # copy is the duplicate.)
 for type in cu yaml; do sed 's/vector_add/slows_one_copy/g' kernels/vector_add.$type >kernels/slows_one_copy.$type; done
-write_sweep copies '[1024]'
+blocks copies '[1024]'
 sed -i 's/\[vector_add\]/[slows_one_copy]/' copies.yaml
 expect 0 'which is best cannot be told: two copies of the same code differ by 60 %' \
   "$assay" sweep copies.yaml --kernels kernels --db copies.db --device 0
 [[ $(query copies.db 'SELECT count(*) FROM rank_entry WHERE winner') -eq 0 ]] || fail "it wins"
 
 # Two at once: each once ranked what it had itself, and the last verdict stood.
-write_sweep both '[64, 128, 256, 512, 1024]' 4 0.05 '[1000, 2000, 3000, 4000]'
+blocks both '[64, 128, 256, 512, 1024]' 4 0.05 '[1000, 2000, 3000, 4000]'
 "$assay" sweep both.yaml --kernels kernels --db both.db --device 0 >first 2>&1 &
 sweep both both.db
 wait $! || fail "the first of two sweeps ends with exit $?"
