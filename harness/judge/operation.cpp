@@ -3,49 +3,23 @@
 namespace assay {
 
 const Operation& operation_of(OperationId id) {
-  switch (id) {
-    case OperationId::gemm:
-      return operation::gemm();
-    case OperationId::grouped_gemm:
-      return operation::grouped_gemm();
-    case OperationId::scaled_gemm:
-      return operation::scaled_gemm();
-    case OperationId::grouped_scaled_gemm:
-      return operation::grouped_scaled_gemm();
-    case OperationId::quantise:
-      return operation::quantise();
-    case OperationId::add:
-    case OperationId::mul:
-    case OperationId::bias:
-    case OperationId::relu:
-    case OperationId::silu:
-    case OperationId::gelu:
-    case OperationId::swiglu:
-    case OperationId::transpose:
-      return operation::pointwise(id);
-    case OperationId::layer_norm:
-      return operation::layer_norm();
-    case OperationId::rms_norm:
-      return operation::rms_norm();
-    case OperationId::softmax:
-      return operation::softmax();
-    case OperationId::sum:
-      return operation::sum();
-    case OperationId::gather_rows:
-    case OperationId::topk_sum:
-      return operation::gather();
-    case OperationId::scatter_add:
-      return operation::scatter_add();
-    case OperationId::spmv:
-      return operation::spmv();
-  }
-  throw oracle_failure("an operation without code");
-}
-
-const Operand& OperationCall::operand(const std::string& name) const {
-  const auto found = operands.find(name);
-  if (found == operands.end()) throw oracle_failure("the reference lacks operand {}", name);
-  return found->second;
+  using Id = OperationId;
+  static const std::map<Id, const Operation& (*)()> others = {
+      {Id::gemm, operation::gemm},
+      {Id::grouped_gemm, operation::grouped_gemm},
+      {Id::scaled_gemm, operation::scaled_gemm},
+      {Id::grouped_scaled_gemm, operation::grouped_scaled_gemm},
+      {Id::quantise, operation::quantise},
+      {Id::layer_norm, operation::layer_norm},
+      {Id::rms_norm, operation::rms_norm},
+      {Id::softmax, operation::softmax},
+      {Id::sum, operation::sum},
+      {Id::gather_rows, operation::gather},
+      {Id::topk_sum, operation::gather},
+      {Id::scatter_add, operation::scatter_add},
+      {Id::spmv, operation::spmv}};
+  const auto found = others.find(id);
+  return found == others.end() ? operation::pointwise(id) : found->second();
 }
 
 const Operand* OperationCall::find(const std::string& name) const {
@@ -53,15 +27,20 @@ const Operand* OperationCall::find(const std::string& name) const {
   return found == operands.end() ? nullptr : &found->second;
 }
 
-CUdeviceptr OperationCall::parts_of(const std::string& name) const {
-  const auto found = parts.find(name);
-  return found == parts.end() ? 0 : found->second;
+const Operand& OperationCall::operand(const std::string& name) const {
+  const Operand* const found = find(name);
+  if (found == nullptr) throw oracle_failure("the reference lacks operand {}", name);
+  return *found;
 }
 
-CUdeviceptr OperationCall::terms_of(const std::string& name) const {
-  const auto found = terms.find(name);
-  return found == terms.end() ? 0 : found->second;
+static CUdeviceptr data_of(const std::map<std::string, CUdeviceptr>& known,
+                           const std::string& name) {
+  const auto found = known.find(name);
+  return found == known.end() ? 0 : found->second;
 }
+
+CUdeviceptr OperationCall::parts_of(const std::string& name) const { return data_of(parts, name); }
+CUdeviceptr OperationCall::terms_of(const std::string& name) const { return data_of(terms, name); }
 
 Strided OperationCall::terms_of(const std::string& name, const Strided& place) const {
   Strided placed = place;
@@ -70,11 +49,19 @@ Strided OperationCall::terms_of(const std::string& name, const Strided& place) c
   return placed;
 }
 
-double OperationCall::number(const std::string& name) const {
-  const auto found = options.find(name);
-  const double* value = found == options.end() ? nullptr : std::get_if<double>(&found->second);
-  if (value == nullptr) throw oracle_failure("the reference lacks number {}", name);
+template <typename T>
+static T option_of(const OperationCall& call, const char* what, const std::string& name) {
+  const auto found = call.options.find(name);
+  const T* value = found == call.options.end() ? nullptr : std::get_if<T>(&found->second);
+  if (value == nullptr) throw oracle_failure("the reference lacks {} {}", what, name);
   return *value;
+}
+
+bool OperationCall::flag(const std::string& name) const {
+  return option_of<bool>(*this, "flag", name);
+}
+double OperationCall::number(const std::string& name) const {
+  return option_of<double>(*this, "number", name);
 }
 
 const std::vector<std::int64_t>& OperationCall::declared(const std::string& output) const {
@@ -99,13 +86,6 @@ Strided dense(const Operand& operand) {
 Strided per_column(const Operand* operand) {
   if (operand == nullptr) return {};
   return {operand->data, 0, 0, 1, operand->dtype};
-}
-
-bool OperationCall::flag(const std::string& name) const {
-  const auto found = options.find(name);
-  const bool* value = found == options.end() ? nullptr : std::get_if<bool>(&found->second);
-  if (value == nullptr) throw oracle_failure("the reference lacks flag {}", name);
-  return *value;
 }
 
 const Cublas& OperationEngine::cublas() {
