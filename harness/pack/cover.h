@@ -21,7 +21,7 @@ struct CrossTimes {
 
   /// The least of any configuration and of the library.
   double fastest_ns(std::size_t problem) const;
-  /// Whether the configuration was clearly faster than the library's first choice.
+  /// Whether the configuration was clearly faster than the library.
   bool is_faster(std::size_t config, std::size_t problem) const;
 };
 

@@ -83,7 +83,7 @@ TEST(Regrets, AreOfTheProblemsAround) {
 
 CrossTimes times_beside_a_library() {
   CrossTimes times = four_problems();
-  times.time_ns = {{100, 100, 104, 150}, {200, 130, 100, 100}};
+  times.time_ns = {{100, 100, 104, 150}, {200, 124, 100, 100}};
   times.library_ns = {140, 140, 140, 104};
   times.first_ns = {150, 150, 150, 105};
   return times;
@@ -93,10 +93,15 @@ TEST(FastFor, IsTheNextSmallerProblemIfTheLibraryWasClearlySlower) {
   CrossTimes times = times_beside_a_library();
   EXPECT_THAT(fast_for(times, {0, 0, 1, 1}),
               ElementsAre(IsEmpty(), ElementsAre(0), ElementsAre(1), ElementsAre(2)));
-  times.first_ns[3] = 101;  // for the problem of the row itself
+  times.library_ns[3] = 101;  // for the problem of the row itself
   EXPECT_THAT(fast_for(times, {0, 0, 1, 1})[3], IsEmpty());
   times.first_ns[0] = 101;
   EXPECT_THAT(fast_for(times, {0, 0, 1, 1})[1], IsEmpty());
+  times.time_ns[1][1] = 126;  // far from what M=8 takes
+  EXPECT_THAT(fast_for(times, {0, 0, 1, 1})[2], IsEmpty());
+  times.time_ns[1][1] = 100;
+  EXPECT_THAT(fast_for(times, {0, 0, 1, 1})[2], ElementsAre(1));
+  times.library_ns.assign(4, kMissing);
   times.first_ns.assign(4, kMissing);
   EXPECT_THAT(fast_for(times, {0, 0, 1, 1})[2], IsEmpty());
 }
@@ -127,7 +132,7 @@ TEST(LeaveEachOut, TakesTheKernelOfTheProblemAboveWhereItIsFasterForThatBelow) {
   EXPECT_TRUE(left[1].library);  // what M=8 has takes 200 of 140 for M=1
   EXPECT_DOUBLE_EQ(left[1].regret, 1.5);
   EXPECT_DOUBLE_EQ(left[1].speedup, 1);
-  EXPECT_FALSE(left[2].library);  // what M=16 has takes 130 of 140 for M=2
+  EXPECT_FALSE(left[2].library);  // what M=16 has takes 124 of 140 for M=2
   EXPECT_DOUBLE_EQ(left[2].regret, 1);
   EXPECT_DOUBLE_EQ(left[2].speedup, 1.5);
   times.first_ns[3] = 99;
