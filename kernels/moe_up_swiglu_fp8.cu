@@ -14,7 +14,9 @@
 #include "common/fp8/experts.cuh"
 #include "common/fp8/swiglu_rows.cuh"
 
-using G = AnyRowGeometry<ExpertTunables<Bf16>, 1, false, 1, 2, STREAMED != 0>;
+struct G : AnyRowGeometry<ExpertTunables<Bf16>, 1, false, 1, 2, STREAMED != 0> {
+  static constexpr int kRuns = RUNS;
+};
 
 extern "C" __global__ void __launch_bounds__(G::kThreads, 1)
     moe_up_swiglu_fp8(const float* b_scales, const int* starts, unsigned char* h, float* h_scales,

@@ -258,6 +258,16 @@ TEST_F(RandomConfigurations, TheProductFindsTheScalesOfItsRows) {
   }
 }
 
+TEST_F(RandomConfigurations, AnSmTakesRunsOfTilesOfExperts) {
+  KernelSpec kernel = find_kernel(test::source_folder() / "kernels", "moe_up_swiglu_fp8").value();
+  for (ParamSpec& param : kernel.params) {
+    if (param.name == "RUNS") param.values = {Value(6)};
+  }
+  expect_right(
+      kernel,
+      {{"M", 200}, {"N", 768}, {"K", 272}, {"E", 36}, {"TOP", 8}, {"HIT", 36}, {"skew", 0}});
+}
+
 /// Rows that are hard to normalise, by the element of a row that `normal` and the macros make.
 /// Those of the weights are the contract's, or likewise.
 struct HardRows {

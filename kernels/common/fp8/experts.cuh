@@ -169,6 +169,28 @@ __device__ __forceinline__ void produce_scaled_experts(
   }
 }
 
+/// Which of so many tiles a block that stays takes: `first`, and every `step`th behind.
+struct TileRun {
+  int first, step;
+};
+
+/// An SM takes kRuns blocks, one after the other. The first has every other of the SM's tiles, the
+/// next every other of those that are left, and so on: where an SM is ahead, its short runs begin
+/// earlier, and all end at about the same time.
+template <typename G>
+__device__ __forceinline__ TileRun run_of_block() {
+  const int cluster = static_cast<int>(blockIdx.x) / G::kCluster;
+  const int clusters = static_cast<int>(gridDim.x) / G::kCluster;
+  if constexpr (requires { G::kRuns; }) {
+    const int at_once = clusters / G::kRuns, run = cluster / at_once;
+    const int before = (1 << run) - 1;  // of 2^run tiles of an SM
+    return {before * at_once + cluster % at_once,
+            (run == G::kRuns - 1 ? 1 << run : 2 << run) * at_once};
+  } else {
+    return {cluster, clusters};
+  }
+}
+
 /// C[i] = A[i] @ B[e]^T for the rows i of each expert e, starts[e] to starts[e + 1]. `k` counts
 /// columns of 16 bits, half of K.
 template <typename G, typename Output>
@@ -199,9 +221,8 @@ __device__ __forceinline__ void scaled_expert_block(const int* starts, int num_e
   const ClusterPlace block = cluster_place(G::kCluster > 1 ? static_cast<int>(cluster_rank()) : 0,
                                            G::kClusterM, G::kClusterN);
   meet<G>();
-  const ExpertTiles<G> tiles({{rows, first_tile, num_experts}, n, k}, block,
-                             static_cast<int>(blockIdx.x) / G::kCluster,
-                             static_cast<int>(gridDim.x) / G::kCluster);
+  const TileRun run = run_of_block<G>();
+  const ExpertTiles<G> tiles({{rows, first_tile, num_experts}, n, k}, block, run.first, run.step);
 
   if (is_producer) {
     if constexpr (G::kConsumers > 1) registers_shrink<G::kProducerRegisters>();
