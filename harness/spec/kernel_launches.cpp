@@ -162,12 +162,8 @@ std::vector<LaunchSpec> read_prepare(const YamlNode& node, const KernelSpec& spe
     launches.push_back(read_launch(*item, kPrepareKeys, spec, spec.symbols, {}));
     LaunchSpec& launch = launches.back();
     launch.group = static_cast<int>(launches.size());
-    const YamlNode* const args = item->find("args");
-    if (args == nullptr) {
-      item->fail("expected the key \"args\" in a launch that prepares, found none");
-    }
     for (std::size_t i = 0; i < launch.args->size(); ++i) {
-      const YamlNode& at = *args->list("a list of arguments")[i];
+      const YamlNode& at = *item->find("args")->list("a list of arguments")[i];
       const std::vector<std::string>& names = launch.args->at(i).names;
       if (names.size() > 1) at.fail_expected("one argument: what prepares makes no passes");
       if (names.empty()) continue;

@@ -342,8 +342,8 @@ const MapForm kGroupKeys{"a group of launches",
                          {{"repeat", expression()}, {"launches", list_of(kGroupLaunchKeys.form)}}};
 const MapForm kPrepareKeys =
     form_of({"a launch that prepares",
-             {"grid", "block"},
-             {"entry", "when", "cluster", "smem_bytes", "carveout", "cooperative", "args"}},
+             {"grid", "block", "args"},
+             {"entry", "when", "cluster", "smem_bytes", "carveout", "cooperative"}},
             launch_forms());
 
 const MapForm kReferenceArgKeys{

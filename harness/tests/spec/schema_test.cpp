@@ -52,7 +52,7 @@ TEST(Schema, TakesAllFilesThatTheLoaderTakes) {
 // What a schema cannot know: the names that a file itself gives, and YAML 1.1's booleans.
 const std::set<std::string> kBeyond = {
     "deterministic_yes",   "fill_missing",      "option_not_boolean", "problem_missing_dim",
-    "problem_unknown_dim", "smoke_missing_dim", "smoke_unknown_dim",  "prepare_without_args"};
+    "problem_unknown_dim", "smoke_missing_dim", "smoke_unknown_dim"};
 
 TEST(Schema, RefusesUnknownKeysAndWrongTypes) {
   TempFolder folder;
