@@ -1,12 +1,10 @@
-// Sums of random products, made the way kernels make them, right and wrong: every right way must
-// pass and every wrong way must fail.
+// What a tolerance is; summation_test.cpp holds sums of products to it.
 #include "judge/tolerance.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <random>
 #include <vector>
 
@@ -14,31 +12,8 @@ namespace assay {
 namespace {
 
 using Terms = std::vector<double>;
-using Sum = std::function<double(const Terms&)>;
-
-/// Long sums are slow to make and need fewer to tell.
-int num_elements(std::int64_t length) { return length > 1000 ? 40 : 200; }
-
-constexpr std::size_t kStep = 16;  // products that one tensor-core step adds
-
-/// To nearest even with `bits` of precision.
-double rounded(double value, int bits) {
-  if (value == 0) return 0;
-  int exponent = 0;
-  const double fraction = std::frexp(value, &exponent);
-  return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
-}
-
-double truncated(double value, int bits) {
-  if (value == 0) return 0;
-  int exponent = 0;
-  const double fraction = std::frexp(value, &exponent);
-  return std::ldexp(std::trunc(std::ldexp(fraction, bits)), exponent - bits);
-}
 
 Magnitude of_rms(double rms) { return {1000, rms}; }
-
-int precision(DType dtype) { return dtype == DType::bf16 ? 8 : dtype == DType::f16 ? 11 : 24; }
 
 double exact(const Terms& terms) {
   double sum = 0;
@@ -60,112 +35,6 @@ double split_in_eight(const Terms& terms) {
   float sum = 0;
   for (const float part : sums) sum += part;
   return static_cast<double>(sum);
-}
-
-/// Sixteen products at a time, each sum kept in `bits` by `keep`.
-double in_steps(const Terms& terms, int bits, double (*keep)(double, int)) {
-  double sum = 0;
-  for (std::size_t i = 0; i < terms.size(); i += kStep) {
-    for (std::size_t j = i; j < std::min(terms.size(), i + kStep); ++j) sum += terms[j];
-    sum = keep(sum, bits);
-  }
-  return sum;
-}
-
-double on_tensor_cores(const Terms& terms) { return in_steps(terms, 24, truncated); }
-double kept_in_bf16(const Terms& terms) { return in_steps(terms, 8, rounded); }
-
-struct Verdict {
-  bool within_norm = true;
-  int bad_elements = 0;
-  bool passes() const { return within_norm && bad_elements == 0; }
-};
-
-/// Judges random sums of `length` products of normal numbers that `input_bits` hold.
-Verdict judge_sums(DType dtype, std::int64_t length, const Sum& sum, int input_bits = 8,
-                   int input_bits_used = 24) {
-  const int elements = num_elements(length);
-  std::mt19937 random(7);
-  std::normal_distribution<double> normal;
-  std::vector<double> outputs, references;
-  double squares = 0;
-  for (int element = 0; element < elements; ++element) {
-    Terms terms, used;
-    for (std::int64_t i = 0; i < length; ++i) {
-      const double a = rounded(normal(random), input_bits), b = rounded(normal(random), input_bits);
-      terms.push_back(a * b);
-      used.push_back(rounded(a, input_bits_used) * rounded(b, input_bits_used));
-    }
-    references.push_back(rounded(exact(terms), 24));
-    outputs.push_back(rounded(sum(used), precision(dtype)));
-    squares += references.back() * references.back();
-  }
-  const Tolerance tolerance =
-      derive_tolerance(dtype, sum_of_products(length, input_bits == 24 ? DType::f32 : DType::bf16),
-                       of_rms(std::sqrt(squares / elements)));
-  Verdict verdict;
-  double error_squares = 0, along = 0;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const double error = std::abs(outputs[i] - references[i]);
-    error_squares += error * error;
-    along += (outputs[i] - references[i]) * references[i];
-    if (!(error <= tolerance.element.at(references[i]))) ++verdict.bad_elements;
-  }
-  // The terms' sizes are alike, so nothing is in ratio to them.
-  const double across = std::max(0.0, error_squares - along * along / squares);
-  verdict.within_norm = std::sqrt(error_squares / squares) <= tolerance.relative_limit &&
-                        std::sqrt(across / squares) <= tolerance.across_limit;
-  return verdict;
-}
-
-class RightSums : public testing::TestWithParam<std::tuple<DType, std::int64_t>> {};
-
-TEST_P(RightSums, PassHoweverTheyAreAdded) {
-  const auto [dtype, length] = GetParam();
-  for (const auto& sum : {Sum(one_by_one), Sum(split_in_eight), Sum(on_tensor_cores)}) {
-    const Verdict verdict = judge_sums(dtype, length, sum);
-    EXPECT_TRUE(verdict.within_norm);
-    EXPECT_EQ(verdict.bad_elements, 0);
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(, RightSums,
-                         testing::Combine(testing::Values(DType::bf16, DType::f16, DType::f32),
-                                          testing::Values(1, 2, 15, 16, 17, 128, 4096, 32768)));
-
-TEST(Tolerance, AMissingSliceOfSixteenIn32768Fails) {
-  const Sum sum = [](const Terms& terms) {
-    return one_by_one(Terms(terms.begin() + kStep, terms.end()));
-  };
-  const Verdict verdict = judge_sums(DType::bf16, 32768, sum);
-  EXPECT_FALSE(verdict.within_norm);
-  // One tile of many that misses it moves no norm: its elements must tell.
-  EXPECT_GT(verdict.bad_elements, num_elements(32768) / 2);
-}
-
-TEST(Tolerance, OneMissingProductIn4096Fails) {
-  const Sum sum = [](const Terms& terms) {
-    return one_by_one(Terms(terms.begin() + 1, terms.end()));
-  };
-  for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {
-    const Verdict verdict = judge_sums(dtype, 4096, sum);
-    EXPECT_FALSE(verdict.within_norm);
-    EXPECT_GT(verdict.bad_elements, num_elements(4096) / 3);
-  }
-}
-
-TEST(Tolerance, SumsKeptInBf16Fail) {
-  for (const std::int64_t length : {64, 128, 4096}) {
-    EXPECT_FALSE(judge_sums(DType::bf16, length, kept_in_bf16).passes()) << length;
-  }
-}
-
-TEST(Tolerance, Tf32ProductsOfF32InputsFail) {
-  constexpr int kTf32Bits = 11;
-  for (const std::int64_t length : {128, 4096, 32768}) {
-    EXPECT_TRUE(judge_sums(DType::f32, length, one_by_one, 24, 24).passes()) << length;
-    EXPECT_FALSE(judge_sums(DType::f32, length, one_by_one, 24, kTf32Bits).passes()) << length;
-  }
 }
 
 // The limits of products, on which recorded results rest.
