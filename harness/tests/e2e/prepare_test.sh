@@ -24,13 +24,6 @@ expect 0 '3.9 KiB in ' "$assay" best --db x.db
 expect 0 '"bytes": 4000' "$assay" best --json --db x.db
 "$assay" export --format csv --db x.db >output
 tail -1 output | grep -q ',4000' || fail "the table has no bytes"
-"$assay" export --format header --db x.db >tuned.h
-grep -q 'launches under `prepare:` in vector_add.yaml, contract [0-9a-f]' tuned.h ||
-  fail "the header does not say where the preparing launches are"
-grep -Eq '[0-9.]+, [0-9.]+, 4000}' tuned.h || fail "an entry of the header has no bytes"
-printf '#include "tuned.h"\nstatic_assert(%s);\n' \
-  'assay_tuned::add_f32::needs_prepare(assay_tuned::add_f32::Kernel::vector_add)' >use.cpp
-g++ -std=c++17 -fsyntax-only -Wall -Werror use.cpp 2>output || fail "the header does not compile"
 
 expect 0 '2 of 2 trials: 0 now, 2 kept' sweep
 sed -i '/^prepare/s/\[A, Z, P/[Z, A, P/' vector_add.yaml
