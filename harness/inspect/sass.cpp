@@ -133,7 +133,7 @@ class Reader {
 
  private:
   struct Raw {
-    std::string label;  // one that stands before it, or "0x90", where nothing else is known
+    std::string label, address;  // the label that stands before it; "0x90"
     Instruction instruction;
   };
 
@@ -222,8 +222,7 @@ class Reader {
     instruction.live = live.ordinary;
     instruction.live_uniform = live.uniform;
     has_location_ = false;
-    addresses_.push_back(fmt::format("{:#x}", *address));
-    raw_.push_back({std::move(label_), std::move(instruction)});
+    raw_.push_back({std::move(label_), fmt::format("{:#x}", *address), std::move(instruction)});
     label_.clear();
   }
 
@@ -272,7 +271,7 @@ class Reader {
     bool ended = true;
     for (std::size_t i = 0; i < raw_.size(); ++i) {
       std::string label = raw_[i].label;
-      if (label.empty() && targets.contains(addresses_[i])) label = addresses_[i];
+      if (label.empty() && targets.contains(raw_[i].address)) label = raw_[i].address;
       if (ended || !label.empty()) {
         if (function.blocks.size() >= kMaxBlocks) {
           throw UsageError("{}:{}: {} has more than {} basic blocks", name_, line_, function.name,
@@ -287,7 +286,6 @@ class Reader {
     }
     connect(function, of_blocks);
     raw_.clear();
-    addresses_.clear();
     aliases_.clear();
   }
 
@@ -302,7 +300,6 @@ class Reader {
   std::string label_;
   std::map<std::string, std::string> aliases_;  // of labels
   std::vector<Raw> raw_;
-  std::vector<std::string> addresses_;  // of each
   std::map<std::string, int> files_;
   Code code_;
 };

@@ -225,16 +225,11 @@ class Claims {
   std::vector<RankEntry> computed(const RankEntry* moved = nullptr, double factor = 1) const {
     std::vector<RankEntry> entries;
     for (const RankEntry& claimed : rank_.entries) {
-      RankEntry& entry = entries.emplace_back();
-      entry.kernel = claimed.kernel;
-      entry.config = claimed.config;
-      entry.samples_ns = claimed.samples_ns;
-      entry.clocks_mhz = claimed.clocks_mhz;
-      entry.failure = claimed.failure;
-      entry.eliminated = claimed.eliminated;
-      entry.energy_j = claimed.energy_j;
-      entry.figures = claimed.figures;
-      entry.tie_break.spill_bytes = claimed.winner ? 0 : 1;
+      RankEntry& entry = entries.emplace_back(claimed);
+      entry.median_ns = 0;
+      entry.ratio_to_best = entry.speedup_over_baseline = entry.cycles_ratio_to_best = {};
+      entry.winner = entry.tied = false;
+      entry.tie_break = {claimed.winner ? 0 : 1};
       if (&claimed != moved) continue;
       for (double& sample_ns : entry.samples_ns) sample_ns *= factor;
       entry.energy_j *= factor;

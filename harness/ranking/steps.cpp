@@ -184,11 +184,7 @@ class Series {
   std::vector<LevelChange> steps() const {
     std::vector<LevelChange> steps;
     for (std::size_t i = 0; i < begins_.size(); ++i) {
-      LevelChange& change =
-          steps.emplace_back(checked(level(i), level(i + 1), static_cast<double>(values_.size())));
-      change.step.series = index_;
-      change.step.last_before = begins_[i] - 1;
-      change.step.first_after = begins_[i];
+      steps.push_back(checked(level(i), level(i + 1), static_cast<double>(values_.size())));
     }
     return steps;
   }
@@ -204,7 +200,6 @@ class Series {
       if (part < fewest_) continue;
       LevelChange change = checked(runs.first(part), runs.last(part), 1);
       if (!is_large(change)) continue;
-      change.step.series = index_;
       change.step.kind = StepKind::gradual;
       change.step.last_before = begin_of(i);
       change.step.first_after = begin_of(i) + runs.size() - 1;
@@ -215,7 +210,6 @@ class Series {
 
   /// The newest runs, if they are off and too few to tell.
   std::vector<LevelChange> pending() const {
-    const std::size_t n = values_.size();
     for (std::size_t few = fewest_ - 1; few > 0; --few) {
       const Values runs = level(begins_.size());
       if (runs.size() < fewest_ + few) continue;
@@ -230,10 +224,7 @@ class Series {
       if (!off) continue;
       LevelChange change = checked(before, after, 1);
       if (change.p > kFalseDiscoveryRate) continue;
-      change.step.series = index_;
       change.step.kind = StepKind::pending;
-      change.step.last_before = n - few - 1;
-      change.step.first_after = n - few;
       change.step.q = change.p;
       return {change};
     }
@@ -244,10 +235,16 @@ class Series {
   /// Compares two parts of the values. A claim in which the checks have to agree is as likely to be
   /// false as the weaker of the two.
   LevelChange checked(Values before, Values after, double num_chances) const {
+    const auto begin_of = [this](Values part) {
+      return static_cast<std::size_t>(part.data() - values_.data());
+    };
     LevelChange change = compare_levels(before, after, noise_, num_chances);
+    change.step.series = index_;
+    change.step.last_before = begin_of(before) + before.size() - 1;
+    change.step.first_after = begin_of(after);
     if (checks_.empty()) return change;
-    const auto same_runs = [this](Values part) {
-      return checks_.subspan(static_cast<std::size_t>(part.data() - values_.data()), part.size());
+    const auto same_runs = [&](Values part) {
+      return checks_.subspan(begin_of(part), part.size());
     };
     const LevelChange check =
         compare_levels(same_runs(before), same_runs(after), check_noise_, num_chances);
