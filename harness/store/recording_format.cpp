@@ -116,8 +116,10 @@ Number value_of(const Json& value, std::string_view name, const Problem&) {
                                  : integer<std::int64_t>(value, name);
 }
 
+}  // namespace
+
 template <class Pairs>
-void change_pairs(Pairs& pairs, const Json& patch, std::string_view key) {
+void change(Pairs& pairs, const Json& patch, std::string_view key) {
   for (const auto& [name, value] : members(object_of(patch, key))) {
     const auto found = std::ranges::find(pairs, name, &Pairs::value_type::first);
     if (value.is_null()) {
@@ -133,8 +135,8 @@ void change_pairs(Pairs& pairs, const Json& patch, std::string_view key) {
   if (is_its_text(pairs)) return;
   throw Damage("'{}' has a name or a word that is none", key);
 }
-
-}  // namespace
+template void change(Config&, const Json&, std::string_view);
+template void change(Problem&, const Json&, std::string_view);
 
 const Json& object_of(const Json& value, std::string_view key) {
   if (!value.is_object()) throw Damage("'{}' is not an object", key);
@@ -167,14 +169,6 @@ double nanoseconds(double ms) { return std::round(ms * 1e7) / 10; }
 std::string text(const Json& value, std::string_view key) {
   if (!value.is_string()) throw Damage("'{}' is not a string", key);
   return std::string(view(value));
-}
-
-void change(Config& config, const Json& patch, std::string_view key) {
-  change_pairs(config, patch, key);
-}
-
-void change(Problem& problem, const Json& patch, std::string_view key) {
-  change_pairs(problem, patch, key);
 }
 
 std::vector<double> read_runtimes(const Json& value) {

@@ -53,8 +53,8 @@ double number(const Json& value, std::string_view key);
 double nanoseconds(double ms);
 std::string text(const Json& value, std::string_view key);
 /// Changes pairs of names and values as a JSON merge patch (RFC 7396) says.
-void change(Config& config, const Json& patch, std::string_view key);
-void change(Problem& problem, const Json& patch, std::string_view key);
+template <class Pairs>  // Config or Problem
+void change(Pairs& pairs, const Json& patch, std::string_view key);
 /// Nanoseconds, all finite.
 std::vector<double> read_runtimes(const Json& value);
 /// One for each sample.

@@ -211,42 +211,29 @@ void read_bat_result(const Json& result, TrialRecord& trial) {
   trial.outcome.timing = timing_of(std::move(samples_ns));
 }
 
-class Table {
- public:
-  explicit Table(std::string_view text) : text_(text) {}
-
-  bool at_end() const { return at_ >= text_.size(); }
-
-  /// The fields of the next line, without quotes.
-  std::vector<std::string> take_line() {
-    std::vector<std::string> fields(1);
-    bool quoted = false;
-    for (; at_ < text_.size(); ++at_) {
-      const char c = text_[at_];
-      if (c == '"') {
-        const bool doubled = quoted && text_.substr(at_ + 1, 1) == "\"";
-        if (doubled) {
-          fields.back() += text_[++at_];
-        } else {
-          quoted = !quoted;
-        }
-      } else if (c == ',' && !quoted) {
-        fields.emplace_back();
-      } else if (c == '\n' && !quoted) {
-        break;
-      } else if (c != '\r' || quoted) {
-        fields.back() += c;
-      }
+/// Takes the next line of a table off its text. Its fields, without quotes.
+std::vector<std::string> take_line(std::string_view& table) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  std::size_t at = 0;
+  for (; at < table.size(); ++at) {
+    const char c = table[at];
+    if (c == '"' && quoted && table.substr(at + 1, 1) == "\"") {
+      fields.back() += table[++at];
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ',' && !quoted) {
+      fields.emplace_back();
+    } else if (c == '\n' && !quoted) {
+      break;
+    } else if (c != '\r' || quoted) {
+      fields.back() += c;
     }
-    if (quoted) throw Damage("the end of a quoted field is missing");
-    ++at_;
-    return fields;
   }
-
- private:
-  std::string_view text_;
-  std::size_t at_ = 0;
-};
+  if (quoted) throw Damage("the end of a quoted field is missing");
+  table.remove_prefix(std::min(at + 1, table.size()));
+  return fields;
+}
 
 std::string json_string(std::string_view text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -351,11 +338,10 @@ TrialRecord combined(std::vector<TrialRecord> runs) {
 }
 
 std::string json_of_table(std::string_view text) {
-  Table table(text);
-  const std::vector<std::string> names = table.take_line();
+  const std::vector<std::string> names = take_line(text);
   std::string json = "[";
-  while (!table.at_end()) {
-    const std::vector<std::string> fields = table.take_line();
+  while (!text.empty()) {
+    const std::vector<std::string> fields = take_line(text);
     if (fields.size() == 1 && fields[0].empty()) continue;
     // Too few or too many: the row's reader says what is missing.
     std::string config, times, others;
