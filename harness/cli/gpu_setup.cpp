@@ -105,16 +105,11 @@ std::optional<Ceilings> load_ceilings(const DeviceInfo& device) {
     const bool is_of_device = json.at("device") == device.name && json.at("uuid") == device.uuid &&
                               json.at("driver") == device.driver;
     if (!is_of_device || hash != hash_hex(json.dump())) return std::nullopt;
-    try {
-      return message::decode<Ceilings>(json.at("ceilings"));
-    } catch (const Error&) {
-      return std::nullopt;
-    }
+    return message::decode<Ceilings>(json.at("ceilings"));
   } catch (const nlohmann::json::exception&) {
-    return std::nullopt;
-  } catch (const UsageError&) {
-    return std::nullopt;
+  } catch (const FormattedError&) {
   }
+  return std::nullopt;
 }
 
 void set_up_emulator(GpuDevice& emulator, Compiler& compiler) {

@@ -1,6 +1,5 @@
 #include "cli/known_code.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>

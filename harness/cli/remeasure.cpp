@@ -41,12 +41,10 @@ std::string Remeasurer::obstacle(const RunResult& result) {
   return "";
 }
 
-const KernelSpec& Remeasurer::kernel_of(const RunResult& result) {
-  return kernels_.find(result.winner().kernel).spec;
-}
-
 RunResult Remeasurer::measure(const RunResult& result) {
-  KernelSpec kernel = with_values_of(parse_config(result.winner().config), kernel_of(result));
+  const RankEntry& winner = result.winner();
+  KernelSpec kernel =
+      with_values_of(parse_config(winner.config), kernels_.find(winner.kernel).spec);
   SweepSpec sweep;
   sweep.name = "again";
   sweep.yaml_path = kernel.yaml_path;

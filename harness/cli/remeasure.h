@@ -28,8 +28,6 @@ class Remeasurer {
   /// The result measured now. It has no verdict if the kernel fails its check. Precondition: no
   /// obstacle. Throws Error when the GPU is lost.
   RunResult measure(const RunResult& result);
-  /// The contract of the best's kernel. Precondition: no obstacle.
-  const KernelSpec& kernel_of(const RunResult& result);
 
  private:
   std::filesystem::path folder_;

@@ -261,19 +261,6 @@ std::vector<TunedTable> tuned_tables(const Results& results, Screened screened) 
         devices.emplace(key.first, row->device);
       }
     }
-    for (const BaselineRow& row : results.baselines) {
-      const auto [table, question] = key_of(question_of(row));
-      const auto entries = tables.find(table);
-      if (entries == tables.end()) continue;
-      const auto found = entries->second.find(question);
-      if (found == entries->second.end() || found->second.reranked) continue;
-      TunedRow& entry = found->second;
-      const double median_ns = row.record.timing.median_ns;
-      if (!entry.baseline.empty() && median_ns >= entry.baseline_ns) continue;
-      entry.baseline = row.record.name;
-      entry.baseline_ns = median_ns;
-      entry.speedup = {median_ns / entry.time_ns.value, 0, 0};
-    }
   }
 
   for (const BaselineRow& row : results.baselines) {
@@ -281,8 +268,15 @@ std::vector<TunedTable> tuned_tables(const Results& results, Screened screened) 
     for (auto& [table, entries] : tables) {
       if (!of_any_objective(asked, table)) continue;
       const auto found = entries.find(question);
-      if (found == entries.end() || found->second.baseline != row.record.name) continue;
-      found->second.baseline_detail = row.record.detail;
+      if (found == entries.end()) continue;
+      TunedRow& entry = found->second;
+      const double median_ns = row.record.timing.median_ns;
+      if (!entry.reranked && (entry.baseline.empty() || median_ns < entry.baseline_ns)) {
+        entry.baseline = row.record.name;
+        entry.baseline_ns = median_ns;
+        entry.speedup = {median_ns / entry.time_ns.value, 0, 0};
+      }
+      if (entry.baseline == row.record.name) entry.baseline_detail = row.record.detail;
     }
   }
 
