@@ -128,8 +128,8 @@ std::string question_text(const Question& question);
 /// "gemm_bf16 on NVIDIA H200, protocol cold"
 std::string heading_text(const Question& question);
 
-/// The trials among which a verdict chooses. A trial takes part when it is correct and timed; what
-/// identifies it is its kernel's version, what it was compiled with, and its configuration.
+/// The trials among which a verdict chooses. A trial takes part when it is correct and timed.
+/// Kernel version, toolchain and configuration identify the trial.
 class CandidateSet {
  public:
   /// Adds a trial if it is a candidate. All must be of one op, problem, protocol and device.

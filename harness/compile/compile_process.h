@@ -56,8 +56,8 @@ class CompileProcess {
   std::uint64_t shared_bytes_ = 0;  // memory that the child was born with
 };
 
-/// The machine's memory, or what its container may take of it where that is less. `cgroup` is where
-/// the limits of the container are shown.
+/// The machine's memory, or the limit of its container where the limit is less. The folder `cgroup`
+/// shows the limits of the container.
 std::uint64_t machine_memory_bytes(const std::filesystem::path& cgroup = "/sys/fs/cgroup");
 
 /// What each of `num_compiles` at a time may take, see kCompileMemoryRatio.

@@ -64,8 +64,8 @@ Outcome lost_context_outcome(const RerankResult& result) {
 constexpr double kShortWorkNs = 50e3;
 constexpr int kWorkersForShortWork = 3;
 
-// Energy does not depend on allocations, so that it is enough to measure it once. What is left to
-// the later workers are the times, of all that may win.
+// Energy does not depend on allocations, so that one worker measures energy. Later workers measure
+// times alone, of all candidates that may win.
 const Objective kTimesOfAll = parse_objective("minimize time_ns").value();
 
 /// The part of one worker, and of those that replace it.

@@ -90,8 +90,8 @@ struct WorkerRerank {
 using RerankAttempt =
     std::function<std::optional<Outcome>(const WorkerRerank& part, RerankResult& result)>;
 
-/// Device::rerank by worker processes that a candidate may kill, or whose context it may lose. If
-/// that happens, each candidate is tried alone. Those that do it alone, too, get that as their
+/// Device::rerank by worker processes. A candidate may kill a worker, or lose the worker's context.
+/// Then each candidate is tried alone. A candidate that fails alone, too, gets the failure as its
 /// outcome, and the others are re-ranked anew.
 ///
 /// Short work is divided over several workers. Between two of them, `take_next` goes on with

@@ -20,7 +20,7 @@ constexpr int kRoundsTogether = 16;
 // Of what must be resident at once. The largest shipped kernel takes a twentieth.
 constexpr std::uint64_t kMaxClusterBytes = std::uint64_t{4} << 30;
 
-// A loop that waits for what it reads where no memory is would not end at its first finding.
+// A loop that polls an address without memory would not end at its first finding.
 constexpr int kMostTimes = 10000;
 
 /// What the threads of this process take from.

@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "pack/kernel_json.h"
+#include "pack/nearest_row.h"
 
 namespace assay {
 
@@ -132,6 +133,14 @@ class IndexReader {
       table.rows.push_back(read_row(row, table.op, rows.size()));
     }
     table.note_numbers();
+    for (const PackRow& row : table.rows) {
+      for (const std::size_t other : row.fast_for) {
+        const Distance distance = distance_of(table.rows[other].problem, row.problem);
+        if (!distance.is_below || distance.num_other != 1) {
+          fail("the row {} is not smaller in one size alone than a row that is fast for it", other);
+        }
+      }
+    }
     table.default_row = index(source.at("default"), table.rows.size(), "the default row");
     return table;
   }

@@ -152,6 +152,9 @@ TEST(Pack, RefusesWhatNoPackHas) {
   refuses(with("/tables/0/rows/0/codes", {0, 7}), "machine code 7 is none of 1");
   refuses(with("/tables/0/default", 2), "the default row 2 is none of 2");
   refuses(with("/tables/0/rows/1/fast_for", {2}), "the row 2 is none of 2");
+  for (const char* row : {"/tables/0/rows/0/fast_for", "/tables/0/rows/1/fast_for"}) {
+    refuses(with(row, {1}), "the row 1 is not smaller in one size alone");
+  }
   refuses(with("/tables/0/rows/0/problem", {1, 2}), "has 2 numbers");
   refuses(with("/tables/0/rows/0/problem", {1.5}), "a size is no integer");
   refuses(with("/tables/0/rows/0/configuration", {64, 1, 1.5}), "neither an integer nor a word");
