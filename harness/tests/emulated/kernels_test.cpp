@@ -106,7 +106,7 @@ std::string text_of(const LaunchOutcome& outcome) {
 }
 
 struct WgmmaCase {
-  std::string mode, store;
+  std::string mode, store, edge;
   int block_m, block_n, block_k, stages, cluster_m, cluster_n;
   bool persistent;
 };
@@ -145,7 +145,8 @@ std::string wgmma_ptx(const WgmmaCase& with) {
                                    {"GROUP_M", "1"},
                                    {"STREAM_K", "0"},
                                    {"OVERLAP", "0"},
-                                   {"STORE", with.store}});
+                                   {"STORE", with.store},
+                                   {"EDGE", with.edge}});
 }
 
 /// What is wrong with a run: findings, or a wrong result; empty: nothing.
@@ -172,6 +173,8 @@ std::string wrong(const WgmmaCase& with, const std::string& ptx, std::uint64_t s
   arguments.add(bf16_map(b, product.n, product.k, with.block_n / with.cluster_m));
   arguments.add(bf16_map(c, product.m, product.n, 16));
   for (const int value : {product.m, product.n, product.k, grid / cluster}) arguments.add(value);
+  arguments.add(bf16_map(a, product.m, product.k, product.m % with.block_m));
+  arguments.add(bf16_map(b, product.n, product.k, product.n % with.block_n));
   MachineOptions options;
   options.seed = seed;
   options.max_instructions = 50'000'000;
@@ -192,9 +195,10 @@ std::string wrong(const WgmmaCase& with, const std::string& ptx, std::uint64_t s
 }
 
 TEST(EmulatedKernels, GemmWgmma) {
-  for (const WgmmaCase& with : {WgmmaCase{"single", "lanes", 64, 64, 64, 3, 1, 1, false},
-                                WgmmaCase{"cooperative", "tma", 128, 128, 64, 4, 2, 1, true},
-                                WgmmaCase{"pingpong", "lanes", 64, 96, 128, 3, 1, 2, true}}) {
+  for (const WgmmaCase& with :
+       {WgmmaCase{"single", "lanes", "rows", 64, 64, 64, 3, 1, 1, false},
+        WgmmaCase{"cooperative", "tma", "rows", 128, 128, 64, 4, 2, 1, true},
+        WgmmaCase{"pingpong", "lanes", "whole", 64, 96, 128, 3, 1, 2, true}}) {
     const std::string ptx = wgmma_ptx(with);
     for (std::uint64_t seed = 1; seed <= 3; ++seed) EXPECT_EQ(wrong(with, ptx, seed), "");
   }
@@ -222,7 +226,7 @@ std::string with_fault(const std::string& ptx, const Fault& fault, int& num_plac
 }
 
 TEST(EmulatedKernels, FaultsInGemmWgmmaAreFound) {
-  const WgmmaCase with{"cooperative", "tma", 128, 128, 64, 3, 2, 1, true};
+  const WgmmaCase with{"cooperative", "tma", "whole", 128, 128, 64, 3, 2, 1, true};
   const std::string good = wgmma_ptx(with);
   const std::string try_wait = "(mbarrier.try_wait.*, )(%r[0-9]+);";
   const std::string other_phase = ".reg .b32 other;\nxor.b32 other, $2, 1;\n$1other;";
