@@ -166,8 +166,11 @@ double CrossTimes::fastest_ns(std::size_t problem) const {
 }
 
 bool CrossTimes::is_faster(std::size_t config, std::size_t problem) const {
-  const double least_ns = std::min(library_ns[problem], first_ns[problem]);
-  return std::isfinite(least_ns) && kFasterRatio * time_ns[config][problem] <= least_ns;
+  const double own_ns = time_ns[config][problem];
+  const double called_ns =
+      std::isfinite(first_ns[problem]) ? first_ns[problem] : library_ns[problem];
+  return std::isfinite(called_ns) && kFasterRatio * own_ns <= called_ns &&
+         own_ns <= library_ns[problem];
 }
 
 std::vector<std::size_t> cover(const CrossTimes& times, double slow_down, std::size_t most) {

@@ -21,7 +21,8 @@ struct CrossTimes {
 
   /// The least of any configuration and of the library.
   double fastest_ns(std::size_t problem) const;
-  /// Whether the configuration was clearly faster than the library.
+  /// Whether the configuration was clearly faster than the library's first choice, and no slower
+  /// than the best algorithm: another size may get the best one.
   bool is_faster(std::size_t config, std::size_t problem) const;
 };
 

@@ -58,8 +58,9 @@ struct PackRow {
   bool verified = false;       // by `assay verify`
   bool measured_code = false;  // the code is bit for bit what was measured
   /// Rows for whose problems this row's configuration was measured, too, took nearly as long as for
-  /// its own, and was more than 2 % faster than cuBLASLt's best algorithm for both. Each problem
-  /// differs from this row's in one size, and is the next smaller one that was tuned.
+  /// its own, and was for both more than 2 % faster than cuBLASLt's first choice and no slower than
+  /// the best algorithm. Each problem differs from this row's in one size, and is the next smaller
+  /// that was tuned.
   std::vector<std::size_t> fast_for = {};
 };
 
