@@ -88,23 +88,14 @@ __device__ u16 bf16_bits(float value) {  // to nearest even; generators make no 
   return (u16)((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
 }
 
-__device__ u16 f16_bits(float value) {
-  u16 bits;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-  return bits;
-}
-
 // For the kernels that every checked sample waits for. The others call load() and store(), of which
 // there is one copy each: NVRTC takes half the time.
 __device__ __forceinline__ double load_inline(int dtype, const void* data, i64 i) {
   switch (dtype) {
     case kBf16:
       return __uint_as_float((u32) reinterpret_cast<const u16*>(data)[i] << 16);
-    case kF16: {
-      float value;
-      asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(reinterpret_cast<const u16*>(data)[i]));
-      return value;
-    }
+    case kF16:
+      return f16_value(reinterpret_cast<const u16*>(data)[i]);
     case kF32:
       return reinterpret_cast<const float*>(data)[i];
     case kF64:

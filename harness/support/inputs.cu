@@ -32,8 +32,7 @@ __device__ u64 random_bits(u64 key, u64 counter) {
 __device__ float2 normal_pair(u64 bits) {
   const float u = ((float)(u32)(bits >> 32) + 0.5f) * 2.3283064365386963e-10f;
   const float angle = (float)(int)(u32)bits * 1.4629180792671596e-9f;  // in [-pi, pi]
-  float radius;
-  asm("sqrt.approx.f32 %0, %1;" : "=f"(radius) : "f"(fmaxf(-2.0f * __logf(u), 0.0f)));
+  const float radius = approximate_sqrt(fmaxf(-2.0f * __logf(u), 0.0f));
   return {radius * __cosf(angle), radius * __sinf(angle)};
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Baselines of several steps on the stand-in GPU, which runs vector_add, and whose relu changes
-# nothing: the fastest that is right counts, a wrong one is named, and a verdict is of what they are.
+# Baselines of several steps on the stand-in GPU, which runs vector_add: the fastest that is right
+# counts, a wrong one is named, and a verdict is of what they are.
 source "$(dirname "$0")/contract.sh"
 
 write_adder old.cu SIZE
@@ -11,6 +11,7 @@ baseline:
   - chain: [{add: {a: A, b: B, out: X}}, {relu: {x: X, out: C}}]
   - wrong: [{mul: {a: A, b: B, out: C}}]
 YAML
+sed -i 's/role: in}/role: in, fill: {name: uniform, low: 0, high: 1}}/' vector_add.yaml  # for relu
 
 query() { sqlite3 x.db "$1"; }
 
