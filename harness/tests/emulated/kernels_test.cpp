@@ -225,9 +225,20 @@ std::string with_fault(const std::string& ptx, const Fault& fault, int& num_plac
   return result;
 }
 
-TEST(EmulatedKernels, FaultsInGemmWgmmaAreFound) {
-  const WgmmaCase with{"cooperative", "tma", "whole", 128, 128, 64, 3, 2, 1, true};
+void expect_found(const WgmmaCase& with, const std::vector<Fault>& faults) {
   const std::string good = wgmma_ptx(with);
+  for (const Fault& fault : faults) {
+    int count = 0;
+    const std::string ptx = with_fault(good, fault, count);
+    EXPECT_GT(count, 0) << fault.name;
+    std::string what;
+    std::uint64_t seed = 0;
+    while (what.empty() && seed < 10) what = wrong(with, ptx, ++seed);
+    EXPECT_NE(what, "") << fault.name;
+  }
+}
+
+TEST(EmulatedKernels, FaultsInGemmWgmmaAreFound) {
   const std::string try_wait = "(mbarrier.try_wait.*, )(%r[0-9]+);";
   const std::string other_phase = ".reg .b32 other;\nxor.b32 other, $2, 1;\n$1other;";
   const std::vector<Fault> faults{
@@ -258,15 +269,9 @@ TEST(EmulatedKernels, FaultsInGemmWgmmaAreFound) {
       {"a slice for one block of two", "\\.multicast::cluster(.*), %rs[0-9]+;", "$1;"},
       {"rows and columns of a box changed", "(multicast.*\\{)(%r[0-9]+), (%r[0-9]+)", "$1$3, $2"},
   };
-  for (const Fault& fault : faults) {
-    int count = 0;
-    const std::string ptx = with_fault(good, fault, count);
-    EXPECT_GT(count, 0) << fault.name;
-    std::string what;
-    std::uint64_t seed = 0;
-    while (what.empty() && seed < 10) what = wrong(with, ptx, ++seed);
-    EXPECT_NE(what, "") << fault.name;
-  }
+  expect_found({"cooperative", "tma", "whole", 128, 128, 64, 3, 2, 1, true}, faults);
+  expect_found({"pingpong", "lanes", "whole", 64, 96, 64, 3, 1, 1, true},
+               {{"no turns", "bar.(sync|arrive) %r[0-9]+, %r[0-9]+;", ";"}});
 }
 
 }  // namespace
