@@ -272,5 +272,41 @@ TEST_F(GpuMeasureTest, AWorkerThatDiedWhileItRestedIsReplaced) {
   EXPECT_EQ(gpu().num_workers_started(), 4);
 }
 
+// An input of indices is not drawn anew, so a mark in it would stay.
+TEST_F(GpuMeasureTest, AnInputThatIsNeverDrawnAnewMustNotChangeEither) {
+  for (const char* generator : {"iota", "zeros", "ones"}) {
+    TrialRequest request = ready("changes_input");
+    std::get<BufferPlan>(request.plan.args[0]).generator = generator;
+    EXPECT_EQ(gpu().run(request).kind, "input_modified") << generator;
+  }
+}
+
+// It would copy its last result and be four times as fast. Under `sustained`, launches that only
+// load the GPU follow each other as they are, and the check behind them finds what it copied there.
+TEST_F(GpuMeasureTest, AResultInScratchIsNeverFoundByATimedLaunch) {
+  for (const char* protocol : {"cold", "hot", "graph"}) {
+    TrialRequest request = ready("reuses_scratch", protocol);
+    request.plan.args.push_back(BufferPlan{"kept", DType::f32, {1001}, Role::scratch, "", {}, 0});
+    request.plan.launches[0].args = {0, 1, 2, 3, 4};
+    const Outcome outcome = gpu().run(request);
+    EXPECT_EQ(outcome.status, Status::correct) << protocol << ": " << outcome.message;
+    ASSERT_TRUE(outcome.timing) << protocol;
+    EXPECT_NEAR(outcome.timing->median_ns, 2000 + 6 + 1920, 1) << protocol;
+  }
+}
+
+TEST_F(GpuMeasureTest, MoreWorkThanTheGpuCanDoIsNotBelieved) {
+  gpu_.emplace(options());
+  Ceilings ceilings;
+  ceilings.copy_bytes_per_s = ceilings.read_bytes_per_s = ceilings.l2_bytes_per_s = 4e12;
+  gpu_->setup(cubin(), ceilings);
+  expect_works();
+  TrialRequest request = ready();
+  request.plan.bytes = 1'000'000'000;
+  const Outcome outcome = gpu().run(request);
+  EXPECT_EQ(outcome.kind, "implausible") << outcome.message;
+  EXPECT_FALSE(outcome.timing);
+}
+
 }  // namespace
 }  // namespace assay

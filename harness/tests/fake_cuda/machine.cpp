@@ -88,8 +88,7 @@ Script Script::parse(const char* text) {
       script.throttled_from = std::stoi(value);
       script.throttled_to = std::stoi(value.substr(value.find('-') + 1));
     }
-    if (name == "lost_after" || name == "dies_after" || name == "hangs_after" ||
-        name == "moves_after") {
+    if (name == "lost_after" || name == "dies_after" || name == "moves_after") {
       script.start_fault = name.substr(0, name.find('_'));
       script.good_starts = std::stoul(value);
     }
@@ -113,7 +112,6 @@ CUresult Machine::init() {
   if (script_.no_device) return CUDA_ERROR_NO_DEVICE;
   if (!script_.start_fault.empty() && count_start(script_.counter) > script_.good_starts) {
     if (script_.start_fault == "dies") ::_exit(9);
-    if (script_.start_fault == "hangs") wait_for_ever();
     if (script_.start_fault == "moves") {
       first_gpu_ = 1;
       return CUDA_SUCCESS;

@@ -38,7 +38,6 @@ static_assert(sizeof(TensorMap) <= sizeof(CUtensorMap));
 ///   gpus=N           there are so many of them, else one
 ///   lost_after=N     the first N processes that start are fine, cuInit fails in all later ones
 ///   dies_after=N     the same, but the process ends
-///   hangs_after=N    the same, but cuInit does not return
 ///   moves_after=N    the same, but all later ones lack the first GPU, and the second is the first
 ///   cuda=N           the driver runs what this version of CUDA makes: 12040 for 12.4
 ///   slow=US          waiting for the kernel under test takes so many microseconds of real time
@@ -61,7 +60,7 @@ struct Script {
   bool no_device = false;
   int num_gpus = 1;
   int cuda_version = 13000;
-  std::string start_fault;  // "lost", "dies", "hangs", "moves"
+  std::string start_fault;  // "lost", "dies", "moves"
   std::size_t good_starts = 0;
   std::string counter;
   std::string launch_fault;

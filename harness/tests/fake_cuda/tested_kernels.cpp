@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
-#include <vector>
 
 #include "kernels.h"
 #include "support/support_kernels.h"
@@ -69,36 +68,7 @@ void forgets_tail(float*, float* c, std::int32_t n) {
   if (n % 4 != 0) skips_last(nullptr, c, n);
 }
 void writes_outside(float*, float* c, std::int32_t n) { c[n] = 0; }
-void writes_ahead(float*, float* c, std::int32_t) { c[-1] = 0; }
-/// Inside every tolerance.
-void racy(float*, float* c, std::int32_t) {
-  static bool second = false;
-  second = !second;
-  if (second) c[0] = std::nextafter(c[0], 1e9f);
-}
 void changes_input(float* a, float*, std::int32_t) { a[0] += 1; }
-
-/// Gives again what it found for the same addresses.
-double remembers_by_pointer(void** arguments, unsigned grid, unsigned block) {
-  static std::map<const float*, std::vector<float>> found;
-  auto* c = argument<float*>(arguments, 2);
-  std::vector<float>& kept = found[argument<const float*>(arguments, 0)];
-  if (!kept.empty()) {
-    std::copy(kept.begin(), kept.end(), c);
-    return kLaunchNs;
-  }
-  const double time_ns = vector_add(arguments, grid, block);
-  kept.assign(c, c + argument<std::int32_t>(arguments, 3));
-  return time_ns;
-}
-
-/// Takes what is not zero in its scratch memory for work done.
-double trusts_a_flag(void** arguments, unsigned grid, unsigned block) {
-  auto* flag = argument<float*>(arguments, 4);
-  if (*flag != 0) return kLaunchNs;
-  *flag = 1;
-  return vector_add(arguments, grid, block);
-}
 
 /// Keeps its result in its scratch memory, behind a mark.
 double reuses_scratch(void** arguments, unsigned grid, unsigned block) {
@@ -146,11 +116,7 @@ Kernel find_tested_kernel(const std::string& entry) {
       {"skips_last", mistaken<skips_last>},
       {"forgets_tail", mistaken<forgets_tail>},
       {"writes_outside", mistaken<writes_outside>},
-      {"writes_ahead", mistaken<writes_ahead>},
-      {"racy", mistaken<racy>},
       {"changes_input", mistaken<changes_input>},
-      {"remembers_by_pointer", remembers_by_pointer},
-      {"trusts_a_flag", trusts_a_flag},
       {"reuses_scratch", reuses_scratch},
       {"skips_over_numbers", skips_over_numbers},
       {"skips_every_second", skips_every_second},
