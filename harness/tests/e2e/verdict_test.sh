@@ -87,17 +87,6 @@ expect 0 ' 2 now, 0 kept' sweep low limit.db
 sed -i 's/config: 0.2/config: 0.1/' low.yaml
 expect 0 ' 0 now, 2 kept' sweep low limit.db
 
-# A re-rank loads the code of its first configuration twice, and two times of one code that lie far
-# apart say that the GPU is not quiet. A kernel that made them lie apart let its registers decide
-# against a faster one: no difference of times counted any longer. (Of one configuration every second
-# copy is the duplicate.)
-for type in cu yaml; do sed 's/vector_add/slows_one_copy/g' kernels/vector_add.$type >kernels/slows_one_copy.$type; done
-blocks copies '[1024]'
-sed -i 's/\[vector_add\]/[slows_one_copy]/' copies.yaml
-expect 0 'which is best cannot be told: two copies of the same code differ by 60 %' \
-  "$assay" sweep copies.yaml --kernels kernels --db copies.db --device 0
-[[ $(query copies.db 'SELECT count(*) FROM rank_entry WHERE winner') -eq 0 ]] || fail "it wins"
-
 # Two at once: each once ranked what it had itself, and the last verdict stood.
 blocks both '[64, 128, 256, 512, 1024]' 4 0.05 '[1000, 2000, 3000, 4000]'
 "$assay" sweep both.yaml --kernels kernels --db both.db --device 0 >first 2>&1 &

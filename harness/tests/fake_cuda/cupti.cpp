@@ -87,13 +87,13 @@ CUptiResult cuptiProfilerHostGetNumOfPasses(CUpti_Profiler_Host_GetNumOfPasses_P
 }
 
 CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params* params) {
-  if (!Machine::get().may_count()) return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
+  if (Machine::get().script().has("no_counting")) return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
   params->pRangeProfilerObject = reinterpret_cast<CUpti_RangeProfiler_Object*>(&profiler);
   return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params*) {
-  return Machine::get().counts_for_another() ? CUPTI_ERROR_HARDWARE_BUSY : CUPTI_SUCCESS;
+  return Machine::get().script().has("busy_counters") ? CUPTI_ERROR_HARDWARE_BUSY : CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiRangeProfilerGetCounterDataSize(

@@ -12,6 +12,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
 
 #include "machine.h"
 
@@ -20,11 +22,6 @@ using fake::Machine;
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;
-
-struct Function {
-  std::string entry;
-  std::size_t module = 0;
-};
 
 Machine& machine() { return Machine::get(); }
 
@@ -43,8 +40,7 @@ CUdeviceptr address(const void* memory) { return reinterpret_cast<CUdeviceptr>(m
 CUresult run(CUfunction function, unsigned grid, unsigned block, void** arguments) {
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
-  const Function& called = *reinterpret_cast<Function*>(function);
-  return machine().launch(called.entry, called.module, arguments, grid, block);
+  return machine().launch(*reinterpret_cast<std::string*>(function), arguments, grid, block);
 }
 
 /// Moves the clock on by the time that `bytes` take to move.
@@ -92,18 +88,18 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
 }
 
 CUresult cuDriverGetVersion(int* version) {
-  *version = Machine::get().cuda_version();
+  *version = machine().script().number("cuda", 13000);
   return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetCount(int* count) {
-  *count = Machine::get().num_gpus();
+  *count = machine().num_gpus();
   return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
-  *device = ordinal + Machine::get().first_gpu();
-  return ordinal < Machine::get().num_gpus() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+  *device = ordinal + machine().first_gpu();
+  return ordinal < machine().num_gpus() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
 CUresult cuCtxGetDevice(CUdevice* device) {
@@ -112,7 +108,7 @@ CUresult cuCtxGetDevice(CUdevice* device) {
 }
 
 CUresult cuDeviceGetName(char* name, int size, CUdevice) {
-  std::strncpy(name, Machine::get().is_slice() ? "Fake GPU MIG 1g.18gb" : "Fake GPU",
+  std::strncpy(name, machine().script().has("slice") ? "Fake GPU MIG 1g.18gb" : "Fake GPU",
                static_cast<std::size_t>(size));
   return CUDA_SUCCESS;
 }
@@ -130,7 +126,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, kSmemBytes},
       {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, kSmThreads},
       {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 1 << 20},  // small: the flush buffer is a multiple of it
-      {CU_DEVICE_ATTRIBUTE_MPS_ENABLED, machine().has_mps() ? 1 : 0}};
+      {CU_DEVICE_ATTRIBUTE_MPS_ENABLED, machine().script().has("mps") ? 1 : 0}};
   const auto found = values.find(attribute);
   *value = found == values.end() ? 1 : found->second;
   return CUDA_SUCCESS;
@@ -154,8 +150,7 @@ CUresult cuCtxSynchronize() { return machine().synchronise(); }
 CUresult cuCtxResetPersistingL2Cache() { return machine().status(); }
 
 CUresult cuModuleLoadData(CUmodule* module, const void*) {
-  static std::size_t num_modules = 0;
-  *module = reinterpret_cast<CUmodule>(++num_modules);
+  *module = reinterpret_cast<CUmodule>(&machine());
   return machine().status();
 }
 
@@ -169,17 +164,14 @@ CUresult cuModuleGetGlobal(CUdeviceptr* data, std::size_t* bytes, CUmodule, cons
   return machine().status();
 }
 
-CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* symbol) {
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* symbol) {
   if (machine().status() != CUDA_SUCCESS) return machine().status();
-  const std::string plain_name = name_of(symbol);
-  const char* name = plain_name.c_str();
+  const std::string name = name_of(symbol);
   if (fake::find_kernel(name) == nullptr && !fake::is_launch_fault(name)) {
     return CUDA_ERROR_NOT_FOUND;
   }
-  const auto number = reinterpret_cast<std::size_t>(module);
-  static std::map<std::pair<std::size_t, std::string>, Function> functions;  // which never move
-  *function = reinterpret_cast<CUfunction>(
-      &functions.try_emplace({number, name}, Function{name, number}).first->second);
+  static std::set<std::string> names;  // which never move
+  *function = reinterpret_cast<CUfunction>(const_cast<std::string*>(&*names.insert(name).first));
   return CUDA_SUCCESS;
 }
 
@@ -392,7 +384,7 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
 
 CUresult cuStreamEndCapture(CUstream, CUgraph* graph) {
   capturing = false;
-  if (!machine().can_capture()) return CUDA_ERROR_UNKNOWN;
+  if (machine().script().has("no_capture")) return CUDA_ERROR_UNKNOWN;
   *graph = reinterpret_cast<CUgraph>(new double(machine().now_ns() - capture_begin_ns));
   return machine().status();
 }

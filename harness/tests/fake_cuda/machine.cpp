@@ -38,14 +38,14 @@ int worker_fd() {
 }
 
 /// How many processes have started, this one included.
-std::size_t count_start(const std::string& path) {
+int count_start(const std::string& path) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (fd < 0) return 1;
   [[maybe_unused]] const ssize_t written = ::write(fd, "x", 1);
   struct stat status = {};
   ::fstat(fd, &status);
   ::close(fd);
-  return static_cast<std::size_t>(status.st_size);
+  return static_cast<int>(status.st_size);
 }
 
 /// Whether the file was not there; it is now.
@@ -61,44 +61,34 @@ bool is_launch_fault(const std::string& name) {
   return std::find(kLaunchFaults.begin(), kLaunchFaults.end(), name) != kLaunchFaults.end();
 }
 
-Script Script::parse(const char* text) {
-  Script script;
+Script::Script(const char* text) {
   std::istringstream words(text != nullptr ? text : "");
   for (std::string word; std::getline(words, word, ',');) {
     const std::size_t cut = word.find_first_of("=@");
-    const std::string name = word.substr(0, cut);
-    const std::string value = cut == std::string::npos ? "" : word.substr(cut + 1);
-    if (name == "no_device") script.no_device = true;
-    if (name == "gpus") script.num_gpus = std::stoi(value);
-    if (name == "counter") script.counter = value;
-    if (name == "once") script.once = value;
-    if (name == "cuda") script.cuda_version = std::stoi(value);
-    if (name == "slow") script.slow_us = std::stoi(value);
-    if (name == "drifting") script.drifting = true;
-    if (name == "no_capture") script.no_capture = true;
-    if (name == "mps") script.mps = true;
-    if (name == "slice") script.slice = true;
-    if (name == "no_counting") script.no_counting = true;
-    if (name == "busy_counters") script.busy_counters = true;
-    if (name == "wrong") {
-      script.wrong_from = std::stoi(value);
-      script.wrong_to = std::stoi(value.substr(value.find('-') + 1));
-    }
-    if (name == "throttled") {
-      script.throttled_from = std::stoi(value);
-      script.throttled_to = std::stoi(value.substr(value.find('-') + 1));
-    }
-    if (name == "lost_after" || name == "dies_after" || name == "moves_after") {
-      script.start_fault = name.substr(0, name.find('_'));
-      script.good_starts = std::stoul(value);
-    }
-    if (name == "block") script.fault_block = static_cast<unsigned>(std::stoul(value));
-    if (is_launch_fault(name)) {
-      script.launch_fault = name;
-      script.fault_at = value.empty() ? 0 : std::stoi(value);
-    }
+    values_[word.substr(0, cut)] = cut == std::string::npos ? "" : word.substr(cut + 1);
   }
-  return script;
+}
+
+std::string Script::text(const std::string& word) const {
+  const auto found = values_.find(word);
+  return found == values_.end() ? "" : found->second;
+}
+
+int Script::number(const std::string& word, int otherwise) const {
+  const std::string value = text(word);
+  return value.empty() ? otherwise : std::stoi(value);
+}
+
+bool Script::covers(const std::string& word, int number) const {
+  const std::string value = text(word);
+  return !value.empty() && std::stoi(value) <= number &&
+         number <= std::stoi(value.substr(value.find('-') + 1));
+}
+
+std::string Script::launch_fault() const {
+  const auto found = std::find_if(kLaunchFaults.begin(), kLaunchFaults.end(),
+                                  [&](const char* fault) { return has(fault); });
+  return found == kLaunchFaults.end() ? "" : *found;
 }
 
 Machine& Machine::get() {
@@ -106,17 +96,15 @@ Machine& Machine::get() {
   return machine;
 }
 
-Machine::Machine() : script_(Script::parse(std::getenv("ASSAY_FAKE_CUDA"))) {}
-
 CUresult Machine::init() {
-  if (script_.no_device) return CUDA_ERROR_NO_DEVICE;
-  if (!script_.start_fault.empty() && count_start(script_.counter) > script_.good_starts) {
-    if (script_.start_fault == "dies") ::_exit(9);
-    if (script_.start_fault == "moves") {
-      first_gpu_ = 1;
-      return CUDA_SUCCESS;
+  if (script_.has("no_device")) return CUDA_ERROR_NO_DEVICE;
+  for (const char* const fault : {"lost_after", "dies_after", "moves_after"}) {
+    if (!script_.has(fault) || count_start(script_.text("counter")) <= script_.number(fault, 0)) {
+      continue;
     }
-    return CUDA_ERROR_UNKNOWN;
+    if (fault[0] == 'l') return CUDA_ERROR_UNKNOWN;
+    if (fault[0] == 'd') ::_exit(9);
+    first_gpu_ = 1;
   }
   return CUDA_SUCCESS;
 }
@@ -142,36 +130,33 @@ CUresult Machine::free(void* memory) {
 
 std::size_t Machine::free_bytes() const { return kMemoryBytes - used_bytes_; }
 
-CUresult Machine::launch(const std::string& entry, std::size_t module, void** arguments,
-                         unsigned grid, unsigned block) {
-  module_ = module;
+CUresult Machine::launch(const std::string& entry, void** arguments, unsigned grid,
+                         unsigned block) {
   if (sticky_ != CUDA_SUCCESS) return sticky_;
   if (grid == 0 || block == 0 || block > 1024) return CUDA_ERROR_INVALID_VALUE;
   if (is_launch_fault(entry)) return misbehave(entry);
-  if (!entry.starts_with("assay_")) {
-    ++num_tested_launches_;
-    busy_ = true;
-    counts_.bytes += 1000.0 * block;
-    counts_.warps += static_cast<double>(grid) * (block / 32);
-    const bool may_fail = script_.fault_block == 0 || script_.fault_block == block;
-    if (may_fail) ++num_faulty_launches_;
-    if (!script_.launch_fault.empty() && may_fail &&
-        (script_.fault_at == 0 || script_.fault_at == num_faulty_launches_) &&
-        (script_.once.empty() || make_first(script_.once))) {
-      return misbehave(script_.launch_fault);
+  if (entry.starts_with("assay_")) {
+    advance(find_kernel(entry)(arguments, grid, block));
+    return CUDA_SUCCESS;
+  }
+  ++num_tested_launches_;
+  busy_ = true;
+  counts_.bytes += 1000.0 * block;
+  counts_.warps += static_cast<double>(grid) * (block / 32);
+  bool is_wrong = false;
+  if (script_.number("block", static_cast<int>(block)) == static_cast<int>(block)) {
+    ++num_faulty_launches_;
+    const std::string fault = script_.launch_fault();
+    if (!fault.empty() && script_.number(fault, num_faulty_launches_) == num_faulty_launches_ &&
+        (!script_.has("once") || make_first(script_.text("once")))) {
+      return misbehave(fault);
     }
+    is_wrong = script_.covers("wrong", num_faulty_launches_);
   }
-  const bool tested = !entry.starts_with("assay_");
-  const bool may_be_wrong = tested && (script_.fault_block == 0 || script_.fault_block == block);
-  const bool is_wrong = may_be_wrong && script_.wrong_from <= num_faulty_launches_ &&
-                        num_faulty_launches_ <= script_.wrong_to;
   double time_ns = find_kernel(is_wrong ? "wrong_value" : entry)(arguments, grid, block);
-  if (tested && script_.drifting) time_ns *= 1 + 0.01 * num_tested_launches_;
+  if (script_.has("drifting")) time_ns *= 1 + 0.01 * num_tested_launches_;
   advance(time_ns);
-  if (tested && script_.throttled_from <= num_tested_launches_ &&
-      num_tested_launches_ <= script_.throttled_to) {
-    now_ns_ += time_ns;
-  }
+  if (script_.covers("throttled", num_tested_launches_)) now_ns_ += time_ns;
   return CUDA_SUCCESS;
 }
 
@@ -198,7 +183,7 @@ CUresult Machine::misbehave(const std::string& fault) {
 
 CUresult Machine::synchronise() {
   if (hung_) wait_for_ever();
-  if (busy_) std::this_thread::sleep_for(std::chrono::microseconds(script_.slow_us));
+  if (busy_) std::this_thread::sleep_for(std::chrono::microseconds(script_.number("slow", 0)));
   busy_ = false;
   return sticky_;
 }

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <map>
 #include <string>
 #include <unordered_map>
 
@@ -56,30 +58,21 @@ static_assert(sizeof(TensorMap) <= sizeof(CUtensorMap));
 ///   once=PATH        with one of these: strikes only if there is no such file yet, and makes it
 ///   block=B          with one of these, or wrong=: only launches with B threads a block count and
 ///   fail
-struct Script {
-  bool no_device = false;
-  int num_gpus = 1;
-  int cuda_version = 13000;
-  std::string start_fault;  // "lost", "dies", "moves"
-  std::size_t good_starts = 0;
-  std::string counter;
-  std::string launch_fault;
-  std::string once;          // a path, or empty
-  int fault_at = 0;          // 0: every launch
-  unsigned fault_block = 0;  // 0: whatever the size of the block
-  int wrong_from = 0;        // 0: never
-  int wrong_to = 0;
-  int slow_us = 0;
-  int throttled_from = 0;  // 0: never
-  int throttled_to = 0;
-  bool drifting = false;
-  bool no_capture = false;
-  bool mps = false;
-  bool slice = false;
-  bool no_counting = false;
-  bool busy_counters = false;
+class Script {
+ public:
+  explicit Script(const char* text);
 
-  static Script parse(const char* text);
+  bool has(const std::string& word) const { return values_.contains(word); }
+  /// What stands behind a word and its = or @; empty without either.
+  std::string text(const std::string& word) const;
+  int number(const std::string& word, int otherwise) const;
+  /// Whether `number` is one of A to B, for word=A-B.
+  bool covers(const std::string& word, int number) const;
+  /// The fault of launches that it names, or empty.
+  std::string launch_fault() const;
+
+ private:
+  std::map<std::string, std::string> values_;
 };
 
 /// What the GPU's counters have counted of kernels under test: 1000 bytes for each thread of a
@@ -95,15 +88,10 @@ class Machine {
   static Machine& get();
 
   CUresult init();
-  int num_gpus() const { return script_.num_gpus - first_gpu_; }
-  int cuda_version() const { return script_.cuda_version; }
+  const Script& script() const { return script_; }
+  int num_gpus() const { return script_.number("gpus", 1) - first_gpu_; }
   /// Which of the machine's is GPU 0 to this process.
   int first_gpu() const { return first_gpu_; }
-  bool can_capture() const { return !script_.no_capture; }
-  bool has_mps() const { return script_.mps; }
-  bool is_slice() const { return script_.slice; }
-  bool may_count() const { return !script_.no_counting; }
-  bool counts_for_another() const { return script_.busy_counters; }
   const Counts& counts() const { return counts_; }
   CUresult status() const { return sticky_; }
   CUresult allocate(std::size_t bytes, void** memory);
@@ -117,25 +105,19 @@ class Machine {
     cycles_ += ns * kCyclesPerNs;
   }
 
-  /// Runs a kernel by its entry's name, or what the script wants instead. `module` is the number of
-  /// the copy of its code.
-  CUresult launch(const std::string& entry, std::size_t module, void** arguments, unsigned grid,
-                  unsigned block);
-  /// That of the kernel under way.
-  std::size_t module() const { return module_; }
+  /// Runs a kernel by its entry's name, or what the script wants instead.
+  CUresult launch(const std::string& entry, void** arguments, unsigned grid, unsigned block);
   /// Waits for the work enqueued: for ever, after a kernel that never returns.
   CUresult synchronise();
 
  private:
-  Machine();
   CUresult misbehave(const std::string& fault);
 
-  Script script_;
+  const Script script_{std::getenv("ASSAY_FAKE_CUDA")};
   int first_gpu_ = 0;
   CUresult sticky_ = CUDA_SUCCESS;
   bool hung_ = false;
-  bool busy_ = false;  // a kernel under test was launched and not waited for
-  std::size_t module_ = 0;
+  bool busy_ = false;            // a kernel under test was launched and not waited for
   int num_tested_launches_ = 0;  // of kernels under test, not of the harness's own
   int num_faulty_launches_ = 0;  // of them, those that the scripted fault may strike
   Counts counts_;

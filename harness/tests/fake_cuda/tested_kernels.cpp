@@ -99,12 +99,6 @@ double skips_every_second(void** arguments, unsigned grid, unsigned block) {
   return second ? vector_add(arguments, grid, block) : skips_over_numbers(arguments, grid, block);
 }
 
-/// vector_add that takes longer in every second copy of its code that is loaded.
-double slows_one_copy(void** arguments, unsigned grid, unsigned block) {
-  const double time_ns = vector_add(arguments, grid, block);
-  return Machine::get().module() % 2 == 0 ? time_ns : 1.6 * time_ns;
-}
-
 }  // namespace
 
 Kernel find_tested_kernel(const std::string& entry) {
@@ -120,7 +114,6 @@ Kernel find_tested_kernel(const std::string& entry) {
       {"reuses_scratch", reuses_scratch},
       {"skips_over_numbers", skips_over_numbers},
       {"skips_every_second", skips_every_second},
-      {"slows_one_copy", slows_one_copy},
   };
   const auto found = kernels.find(entry);
   return found == kernels.end() ? nullptr : found->second;

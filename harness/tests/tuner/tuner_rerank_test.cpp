@@ -128,6 +128,21 @@ TEST_F(TunerTest, WhereTheLastCheckRefusesAllNothingWins) {
   for (const RankEntry& entry : ranks[0].record.entries) EXPECT_FALSE(entry.winner);
 }
 
+// A kernel that made two copies of its code lie apart let its registers decide against a faster
+// one: no difference of times counted any longer.
+TEST_F(TunerTest, WhereTwoCopiesOfOneCodeLieFarApartNothingWins) {
+  device_.on_rerank = [usual = device_.on_rerank](const auto& candidates) {
+    RerankResult result = usual(candidates);
+    result.duplicate = result.candidates[0];
+    for (double& sample_ns : result.duplicate->samples_ns) sample_ns *= 1.6;
+    return result;
+  };
+  EXPECT_THAT(run().warnings,
+              ElementsAre(HasSubstr("N=1000: which is best cannot be told: two copies of the same "
+                                    "code differ by 60 %, and ")));
+  for (const RankEntry& entry : ranks().at(0).record.entries) EXPECT_FALSE(entry.winner);
+}
+
 // BLOCK=1 and 2 were timed at a high clock, and only the first of them in turn. All others were
 // given up at half of it, though BLOCK=3 is faster than these two really are.
 TEST_F(TunerTest, WhatLostToATimeThatTheRerankDoesNotConfirmIsTimedAgain) {
