@@ -309,6 +309,31 @@ TEST_F(ReferenceTest, AReferenceThatCannotBeTrustedIsRefused) {
   }
 }
 
+// Nor is a kernel that fills an input, if it writes beside the input or changes another one.
+TEST_F(ReferenceTest, AFillThatCannotBeTrustedIsRefused) {
+  Word word = doubled("");
+  word.args = {kMatrixX,
+               "{name: y, dtype: f32, shape: [M, N], role: in, fill: {kernel: {source: ref.cu, "
+               "entry: make, args: [x, y], grid: [M], block: [N]}}}",
+               kMatrixOut};
+  word.parameters = kXYOut;
+  word.reference = "[{add: {a: x, b: y, out: out}}]";
+  word.code = "out[i] = x[i] + y[i];";
+  const std::pair<std::string, std::string> mistakes[] = {
+      {"", ""}, {"y[M * N] = 0;", "writes outside of it"}, {"x[0] = 0;", "changes x"}};
+  for (const auto& [code, mistake] : mistakes) {
+    word.own_reference =
+        "extern \"C\" __global__ void make(float* x, float* y) {\n"
+        "const int i = blockIdx.x * N + threadIdx.x; y[i] = 3 * x[i];\n" +
+        code + " }";
+    const Outcome outcome = run(word, false);
+    EXPECT_EQ(outcome.kind, mistake.empty() ? "" : "oracle") << outcome.message;
+    EXPECT_THAT(
+        outcome.message,
+        HasSubstr(mistake.empty() ? "" : "kernel make of ref.cu, which fills y, " + mistake));
+  }
+}
+
 // Sums by atomics come in any order.
 TEST_F(ReferenceTest, AReferenceMayDifferWithinTheTolerance) {
   Word word = doubled("");
