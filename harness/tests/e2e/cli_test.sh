@@ -303,13 +303,6 @@ expect 0 '' "$assay" export --format recording --sweep reader --db a.db \
 expect 2 '--include' env -C there "$assay" list --recordings --kernels ../mine
 expect 0 'current' env -C there "$assay" list --recordings --kernels ../mine --include ../library
 expect 0 'current' env -C there "$assay" list --recordings --kernels .. --include ../library
-# Nor does a contract give itself a folder of this machine.
-sed '1a compile: {include: [/etc]}' mine/reader.yaml >library/reader.yaml
-{ echo '#include "passwd"'; sed 1d mine/reader.cu; } >library/reader.cu
-expect 2 'library/reader.yaml:2:21: /etc lies outside of .*name it: --include /etc' \
-  "$assay" sweep library/reader.yaml --device none --db a.db
-expect 1 'compile/error' "$assay" sweep library/reader.yaml --device none --db a.db \
-  --include /etc --budget-configs 1
 # A kernel of a folder in kernels/ has the same include path whether a sweep names it or not.
 mkdir -p mine/kernels/{deep,common}
 sed 's/^kernel: .*/kernel: below/' "$vector_add" > mine/kernels/deep/below.yaml

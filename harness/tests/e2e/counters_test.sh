@@ -68,16 +68,6 @@ is 'how many were counted' "$(query least.db "SELECT count(*) FROM measurement")
 is 'the winner' "$(best_blocks least.db 'minimize dram_read')" 64
 "$assay" best --db least.db >output 2>&1
 has ' 62.5 KiB ' 'what it read'
-# What was tried for another objective is counted, and not run again.
-expect 0 ' 0 now, 4 kept' sweep least plain.db
-is 'the winner by bytes' "$(best_blocks plain.db 'minimize dram_read')" 64
-sweep least plain.db || fail "once more: exit $?"
-# Beside the time it makes a Pareto list, and it may stand in an expression.
-sweep least plain.db --objective time --objective 'minimize dram_read + 0 * instructions' ||
-  fail "two objectives: exit $?"
-is 'the Pareto list' "$(best_blocks plain.db 'time; minimize dram_read + 0 * instructions')" "512 256 128 64"
-expect 0 'minimize dram_read \+ 0 \* instructions' \
-  "$assay" export --format json --db plain.db --sweep least
 
 # A recording answers likewise, if it has the counter.
 "$assay" export --format recording --sweep least --db least.db --output least.jsonl >output 2>&1 ||

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Racing on the stand-in GPU, where a kernel is the faster the larger its blocks: the slow ones are
-# given up, the winner is the same, and each re-rank has its noise floor.
+# given up, the winner is the same, and each re-rank has its noise floor. What was stopped too early
+# for another question is measured again.
 source "$(dirname "$0")/stand_in.sh"
 
 for protocol in cold graph; do
@@ -45,4 +46,33 @@ code=$?
 [[ $code -eq 3 ]] || fail "without standard streams the sweep ends with exit $code"
 [[ $(sqlite3 closed.db "SELECT count(*) FROM sweep WHERE state = 'done'") -eq 1 ]] ||
   fail "without standard streams the sweep does not come to its end"
+
+# blocks NAME BLOCKS
+blocks() {
+  write_sweep "$1" '{N: 5000}' "BLOCK: $2, VECTOR: [1], ITEMS: [1]" \
+    'measure: {precision: 1%, max_seconds_per_config: 0.1}' 'rerank: {top: 4, rounds: 6}'
+}
+sweep() { "$assay" sweep "$1.yaml" --kernels "$tree/kernels" --db "$2" --device 0 >output 2>&1 || fail "sweep $1: exit $?"; }
+# What was given up because others were faster is no answer where these are not.
+blocks wide '[1024]'
+sweep wide raced.db
+blocks wide '[64, 128, 1024]'
+sweep wide raced.db
+[[ $(sqlite3 raced.db "SELECT count(*) FROM timing WHERE stop = 'raced'") -eq 2 ]] || fail "nothing was raced"
+blocks slow '[64, 128]'
+sweep slow raced.db
+"$assay" best --json --db raced.db --sweep slow >output 2>&1
+grep -q '"BLOCK": 128' output || fail "the winner among the raced"
+[[ $(sqlite3 raced.db "SELECT count(*) FROM trial JOIN config ON config.id = config_id JOIN timing ON
+     timing.id = timing_id WHERE stop = 'raced' AND text LIKE 'BLOCK=128,%'") -eq 0 ]] ||
+  fail "a censored time decided"
+
+# "raise max_seconds_per_config" was advice that did nothing.
+blocks low '[64, 128]'
+sed -i 's/precision: 1%/precision: 0/' low.yaml
+sweep low limit.db
+sed -i 's/config: 0.1/config: 0.2/' low.yaml
+expect 0 ' 2 now, 0 kept' sweep low limit.db
+sed -i 's/config: 0.2/config: 0.1/' low.yaml
+expect 0 ' 0 now, 2 kept' sweep low limit.db
 echo ok
