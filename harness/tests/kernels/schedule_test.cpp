@@ -112,16 +112,6 @@ TEST(Schedule, HilbertTilesThatRunAtTheSameTimeTouchFewRowsAndColumns) {
   }
 }
 
-TEST(Schedule, HilbertOfASquareOfFourByFour) {
-  const std::vector<std::pair<int, int>> expected = {{0, 0}, {0, 1}, {1, 1}, {1, 0}, {2, 0}, {3, 0},
-                                                     {3, 1}, {2, 1}, {2, 2}, {3, 2}, {3, 3}, {2, 3},
-                                                     {1, 3}, {1, 2}, {0, 2}, {0, 3}};
-  for (std::size_t index = 0; index < expected.size(); ++index) {
-    const Tile tile = tile_at(Schedule::hilbert, static_cast<int>(index), 4, 4, 1);
-    EXPECT_EQ(std::pair(tile.m, tile.n), expected[index]) << "block " << index;
-  }
-}
-
 // Sizes of pieces are compared as 2 * length and 3 * width, and multiplied with each other.
 TEST(Schedule, HilbertOverTwoBillionTilesDoesNotOverflow) {
   for (const auto& [tiles_m, tiles_n] : {std::pair(2, 1 << 29), {1 << 29, 3}, {46340, 46340}}) {
@@ -227,42 +217,6 @@ TEST(SliceRange, BackwardsVisitsTheSameSlicesInReverse) {
   for (int index = 0; index < range.count; ++index) {
     EXPECT_EQ(range.at(index, false), 5 + index);
     EXPECT_EQ(range.at(index, true), 8 - index);
-  }
-}
-
-/// How often each tile of each split is visited when `workers` clusters walk the units.
-std::vector<int> visits(const UnitWalk& walk, int cluster_m, int cluster_n, int workers,
-                        int tiles_m, int tiles_n) {
-  std::vector<int> counts(static_cast<std::size_t>(walk.splits * tiles_m * tiles_n));
-  for (int worker = 0; worker < workers; ++worker) {
-    for (int index = worker; index < walk.count(); index += workers) {
-      const Unit unit = walk.at(index);
-      for (int rank = 0; rank < cluster_m * cluster_n; ++rank) {
-        const ClusterPlace place = cluster_place(rank, cluster_m, cluster_n);
-        const int m = unit.tile.m * cluster_m + place.m, n = unit.tile.n * cluster_n + place.n;
-        if (m >= tiles_m || n >= tiles_n) continue;  // beside the matrix
-        ++counts[static_cast<std::size_t>((unit.split * tiles_m + m) * tiles_n + n)];
-      }
-    }
-  }
-  return counts;
-}
-
-TEST(UnitWalk, ClustersOfAPersistentGridVisitEveryTileOfEverySplitOnce) {
-  for (const Schedule schedule :
-       {Schedule::row, Schedule::column, Schedule::grouped, Schedule::hilbert}) {
-    for (const auto& [cluster_m, cluster_n] : {std::pair(1, 1), {2, 1}, {1, 2}, {2, 2}}) {
-      for (const int splits : {1, 3}) {
-        for (const int workers : {1, 7, 66, 1000}) {
-          const int tiles_m = 9, tiles_n = 14;
-          const UnitWalk walk = {schedule, 4, cdiv(tiles_m, cluster_m), cdiv(tiles_n, cluster_n),
-                                 splits};
-          for (const int count : visits(walk, cluster_m, cluster_n, workers, tiles_m, tiles_n)) {
-            ASSERT_EQ(count, 1);
-          }
-        }
-      }
-    }
   }
 }
 
