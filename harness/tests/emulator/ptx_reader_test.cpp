@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "emulator/ptx_module.h"
+#include "message_of.h"
 
 namespace assay::emulator {
 namespace {
@@ -79,13 +80,8 @@ TEST(PtxReader, ReadsInitialValues) {
 }
 
 TEST(PtxReader, RefusesWhatIsNoPtxWithItsLine) {
-  const auto message = [](const std::string& text) -> std::string {
-    try {
-      read_module(text);
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "";
+  const auto message = [](const std::string& text) {
+    return message_of<UsageError>([&] { read_module(text); });
   };
   EXPECT_EQ(message("int main() {}"),
             "PTX:1: expected a directive such as .version, found \"int\"");

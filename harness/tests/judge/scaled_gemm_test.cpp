@@ -7,6 +7,7 @@
 #include "judge/operation.h"
 #include "judge/tolerance.h"
 #include "matchers.h"
+#include "message_of.h"
 
 namespace assay {
 namespace {
@@ -63,20 +64,15 @@ TEST(ScaledGemm, OneScaleIsOfAll) {
 }
 
 TEST(ScaledGemm, ScalesThatDoNotFitAreNamed) {
-  const auto message_of = [](const char* operand, std::vector<std::int64_t> shape) {
+  const auto refusal = [](const char* operand, std::vector<std::int64_t> shape) {
     OperationCall call = small_call();
     call.operands[operand].shape = std::move(shape);
-    try {
-      operation::scaled_gemm().outputs(call);
-    } catch (const Failure& failure) {
-      return failure.outcome().message;
-    }
-    return std::string("accepted");
+    return message_of<Failure>([&] { operation::scaled_gemm().outputs(call); });
   };
-  EXPECT_THAT(message_of("a_scales", {3, 1}), HasSubstr("a [2,5] has 2 x 3 blocks of 1 x 2"));
-  EXPECT_THAT(message_of("b_scales", {3, 3}), HasSubstr("b_scales must have 2 rows of 3 or more"));
-  EXPECT_THAT(message_of("b", {3, 4}), HasSubstr("do not fit"));
-  EXPECT_EQ(message_of("a_scales", {3, 7}), "accepted");
+  EXPECT_THAT(refusal("a_scales", {3, 1}), HasSubstr("a [2,5] has 2 x 3 blocks of 1 x 2"));
+  EXPECT_THAT(refusal("b_scales", {3, 3}), HasSubstr("b_scales must have 2 rows of 3 or more"));
+  EXPECT_THAT(refusal("b", {3, 4}), HasSubstr("do not fit"));
+  EXPECT_EQ(refusal("a_scales", {3, 7}), "");
 }
 
 /// Adds as a Hopper GPU does: the products of 32 and the sum so far, each cut off 13 bits below the

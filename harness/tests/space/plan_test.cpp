@@ -287,14 +287,7 @@ TEST(MakePlan, AnInputMayBeATexture) {
   EXPECT_EQ(std::get<BufferPlan>(plan.args[0]).texture, a.texture);
   EXPECT_EQ(nlohmann::json::parse(nlohmann::json(plan).dump()).get<Plan>(), plan);
   EXPECT_THAT(plan.launches[0].args, ElementsAre(0, 1, 2, 3, 4, 5, 6));
-  const auto mistake = [&] {
-    try {
-      plan_of();
-    } catch (const PlanError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
-  };
+  const auto mistake = [&] { return message_of<PlanError>(plan_of); };
   a.shape = kernel.exprs({"M", "3"});
   EXPECT_THAT(mistake(), HasSubstr("the rows of A have 6 bytes; a texture of 2 dimensions needs a "
                                    "multiple of 32"));

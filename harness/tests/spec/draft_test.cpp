@@ -1,6 +1,7 @@
 #include "spec/draft.h"
 
 #include "matchers.h"
+#include "message_of.h"
 #include "spec/cuda_source.h"
 #include "spec/kernel_spec.h"
 #include "spec/spec_files.h"
@@ -170,14 +171,9 @@ TEST(Draft, NamesTheOtherEntries) {
 /// What is said of a source that has no draft.
 std::string mistake(const std::string& source, const std::string& name = "saxpy.cu") {
   const TempFolder folder;
-  try {
-    draft_contract(folder.write(name, source));
-  } catch (const UsageError& error) {
-    std::string message = error.what();
-    replace_all(message, folder.path().string() + "/", "");
-    return message;
-  }
-  return "nothing";
+  std::string message = message_of<UsageError>([&] { draft_contract(folder.write(name, source)); });
+  replace_all(message, folder.path().string() + "/", "");
+  return message;
 }
 
 TEST(Draft, WhatAContractCannotDescribeHasItsPlace) {

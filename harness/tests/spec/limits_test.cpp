@@ -4,6 +4,7 @@
 #include <string>
 
 #include "matchers.h"
+#include "message_of.h"
 #include "spec/sweep_spec.h"
 #include "temp_folder.h"
 
@@ -38,13 +39,8 @@ class Limits : public ::testing::Test {
                       "\nreference: [{add: {a: A, b: A, out: C}}]\nsmoke: " + parts.smoke + "\n"));
   }
   std::string refusal(const Parts& parts) {
-    try {
-      load(parts);
-    } catch (const SpecError& error) {
-      const std::string message = error.what();
-      return message.substr(0, message.find('\n'));
-    }
-    return "nothing was refused";
+    const std::string message = message_of<SpecError>([&] { load(parts); });
+    return message.substr(0, message.find('\n'));
   }
 
   TempFolder folder_;

@@ -12,6 +12,7 @@
 #include "base/stats.h"
 #include "base/trial.h"
 #include "base/value.h"
+#include "message_of.h"
 #include "ranking/claims.h"
 #include "ranking/ranking.h"
 #include "store/fields.h"
@@ -172,19 +173,6 @@ inline int wait_for(pid_t pid) {
   int status = 0;
   waitpid(pid, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-/// The message of the exception that `action` throws, which must be an `Expected`.
-template <class Expected, class Action>
-std::string message_of(Action&& action) {
-  try {
-    action();
-  } catch (const Expected& error) {
-    return error.what();
-  } catch (const std::exception& error) {
-    return std::string("another exception: ") + error.what();
-  }
-  return "no exception";
 }
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 
 #include "launch/failure.h"
 #include "matchers.h"
+#include "message_of.h"
 
 namespace assay {
 namespace {
@@ -69,14 +70,11 @@ TEST(Derived, SortsEachTypeByItsValues) {
 
 TEST(Derived, RefusesWhatDoesNotFitWithASentence) {
   const auto refusal = [](const std::string& derivation, const std::vector<std::int32_t>& ids,
-                          std::int64_t elements, DType dtype) -> std::string {
-    try {
+                          std::int64_t elements, DType dtype) {
+    return message_of<Failure>([&] {
       made<std::int32_t>(derivation, ids, DType::i32, {static_cast<std::int64_t>(ids.size())},
                          elements, dtype);
-    } catch (const Failure& failure) {
-      return failure.outcome().message;
-    }
-    return "accepted";
+    });
   };
   EXPECT_EQ(refusal("counts", {1, 4}, 4, DType::i32),
             "input I: ids holds 4, but I has 4 elements, for 0 to 3");

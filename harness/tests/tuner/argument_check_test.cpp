@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/device_info.h"
+#include "message_of.h"
 
 namespace assay {
 namespace {
@@ -16,12 +17,7 @@ std::string refusal(std::int64_t blocks, bool cooperative) {
   launch.block = {1024, 1, 1};
   launch.cooperative = cooperative;
   plan.launches = {launch};
-  try {
-    check_cooperative(plan, "", nominal_device("90a"));
-  } catch (const PlanError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<PlanError>([&] { check_cooperative(plan, "", nominal_device("90a")); });
 }
 
 // The driver refuses such a launch without saying how many blocks are allowed.

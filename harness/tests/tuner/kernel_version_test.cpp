@@ -4,6 +4,7 @@
 #include "temp_folder.h"
 
 #include "matchers.h"
+#include "message_of.h"
 
 namespace assay {
 namespace {
@@ -54,13 +55,8 @@ TEST(IncludePath, AFolderElsewhereMustBeGiven) {
         contract("relu", "types: {T: [f32]}\ncompile: {include: [" + include + "]}\n"));
     return include_path(load_twins(yaml).front(), {kernels, folder / given});
   };
-  const auto refusal = [&](const std::string& include, const std::string& given) -> std::string {
-    try {
-      path_of(include, given);
-    } catch (const SpecError& error) {
-      return error.what();
-    }
-    return "";
+  const auto refusal = [&](const std::string& include, const std::string& given) {
+    return message_of<SpecError>([&] { path_of(include, given); });
   };
   EXPECT_EQ(path_of("lib", "kernels").front(), kernels / "below/lib");
   EXPECT_EQ(path_of("../lib", "kernels").front(), kernels / "lib");
