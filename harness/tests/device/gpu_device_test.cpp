@@ -89,25 +89,6 @@ TEST_F(GpuDeviceTest, AnInputMayBePassedAsATexture) {
   EXPECT_EQ(gpu().run(request).status, Status::correct);
 }
 
-// A descriptor lists the dimensions from the contiguous one outwards, a contract the other way.
-TEST_F(GpuDeviceTest, AnInputMayBeReadByATensorMap) {
-  TrialRequest request = ready("tensor_map_add");
-  for (const std::size_t place : {0, 1, 2}) {
-    std::get<BufferPlan>(request.plan.args[place]).shape = {50, 20};
-  }
-  request.plan.args.push_back(TensorMapPlan{"map", "A", {4, 8}, 32});
-  request.plan.launches[0].args = {4, 1, 2, 3};
-  const Outcome outcome = gpu().run(request);
-  EXPECT_EQ(outcome.status, Status::correct) << outcome.kind << ": " << outcome.message;
-  std::get<TensorMapPlan>(request.plan.args[4]).box = {8, 4};
-  EXPECT_EQ(gpu().run(request).kind, "unwritten") << "it was given another box";
-  std::get<TensorMapPlan>(request.plan.args[4]).box = {8};
-  const Outcome refused = gpu().run(request);
-  EXPECT_EQ(refused.kind, "launch");
-  EXPECT_THAT(refused.message, HasSubstr("tensor map map: A has 2 dimensions and the box 1;"));
-  expect_works();
-}
-
 TEST_F(GpuDeviceTest, AnAbsoluteToleranceAcceptsNoZeros) {
   TrialRequest request = ready("wrong_value");  // off by 1
   request.plan.absolute_tolerance = 1.1;
