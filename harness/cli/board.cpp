@@ -26,6 +26,7 @@
 #include "space/plan_json.h"
 #include "space/space.h"
 #include "spec/cuda_source.h"
+#include "spec/like.h"
 #include "spec/op_file.h"
 #include "spec/problems.h"
 #include "spec/twins.h"
@@ -270,6 +271,8 @@ void Board::keep(const KernelSpec& kernel, const std::vector<fs::path>& include)
   std::erase_if(files, [&](const fs::path& file) { return !is_inside(file, from); });
   files.push_back(from / kernel.source_path.filename());
   files.push_back(from / kernel.yaml_path.filename());
+  const fs::path base = contract_it_is_like(kernel.yaml_path);
+  if (!base.empty()) files.push_back(from / base.filename());
   for (const fs::path& file : files) {
     const fs::path copy = part / file.lexically_relative(from);
     create_folder_of(copy);
@@ -328,6 +331,11 @@ fs::path contract_of(const fs::path& given, const fs::path& op_path, const fs::p
     for (const auto& entry : fs::directory_iterator(given)) {
       if (is_contract(entry.path())) contracts.push_back(entry.path());
     }
+    std::vector<fs::path> bases;  // of others here
+    for (const fs::path& contract : contracts) bases.push_back(contract_it_is_like(contract));
+    std::erase_if(contracts, [&](const fs::path& contract) {
+      return std::ranges::find(bases, contract) != bases.end();
+    });
     if (contracts.size() == 1) return contracts.front();
     throw UsageError("{}: expected a folder with one contract, found {}", given.string(),
                      contracts.size());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "base/counters.h"
@@ -198,6 +199,7 @@ Json contract_form(const MapKeys& keys) {
   Json types = map_of(list_of(one_of(dtype_names())));
   types["minProperties"] = types["maxProperties"] = 1;
   const Forms forms{{"kernel", name()},
+                    {"like", name()},
                     {"op", name()},
                     {"summary", text()},
                     {"arch", list_of(arch)},
@@ -261,6 +263,13 @@ const MapKeys kOpKernelKeys{"a kernel of an op",
                             {"kernel", "op", "arch", "launches"},
                             {"summary", "compile", "params", "let", "constraints", "default",
                              "args", "prepare", "deterministic", "smoke"}};
+
+const MapKeys kLikeKeys = [] {
+  MapKeys keys{"a kernel", {"kernel", "like"}, kKernelKeys.optional};
+  std::copy(kKernelKeys.required.begin() + 1, kKernelKeys.required.end(),
+            std::back_inserter(keys.optional));
+  return keys;
+}();
 
 const MapForm kRangeKeys{"a range",
                          {{"from", type("integer")}, {"to", type("integer")}},
@@ -438,8 +447,9 @@ std::vector<std::string> fill_words() {
 }
 
 Json kernel_schema() {
-  return document("a kernel of assay",
-                  any_of({contract_form(kKernelKeys), contract_form(kOpKernelKeys)}));
+  return document(
+      "a kernel of assay",
+      any_of({contract_form(kKernelKeys), contract_form(kOpKernelKeys), contract_form(kLikeKeys)}));
 }
 
 Json op_schema() { return document("an op of assay", contract_form(kOpKeys)); }

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "spec/keys.h"
+#include "spec/like.h"
 
 namespace assay {
 namespace {
@@ -227,7 +228,7 @@ std::vector<std::string> op_names(const fs::path& op_path) {
 }
 
 Contract load_contract(const fs::path& yaml_path, const fs::path& op_path) {
-  const YamlPtr root = load_yaml(yaml_path);
+  const YamlPtr root = load_whole_contract(yaml_path);
   refuse_guesses(*root);
   const YamlNode* const op = root->find("op");
   const std::string name = is_identifier(text_of(op)) ? text_of(op) : "";

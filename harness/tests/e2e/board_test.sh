@@ -27,6 +27,9 @@ YAML
 }
 submit first vector_add 64
 submit fast vector_add 512
+# Its contract takes the rest from another one beside it.
+sed 's/^kernel: fast/kernel: common/' fast/fast.yaml >fast/common.yaml
+printf 'kernel: fast\nlike: common\n' >fast/fast.yaml
 submit renamed wrong_value 64
 submit wrong wrong_value 128
 judge() { "$assay" judge add "$@" --kernels kernels --db none; }
@@ -53,6 +56,7 @@ grep -qE '^ +1  first_[0-9a-f]{8} +BLOCK=64 ' output || fail "the first is not o
 # A faster one is timed in turn with it, though the first one's files are gone.
 rm -r first
 judge fast --board board --device 0 >output 2>&1 || fail "a faster one: exit $?"
+[[ -f $(echo board/add/fast_*/common.yaml) ]] || fail "the contract that it is like is not kept"
 grep -qE ' times as fast as first_[0-9a-f]{8}$' output || fail "not compared with the first"
 [[ $(standings 'rows[0].kernel') == fast_* && $(standings problem.N) == 1000 ]] ||
   fail "the faster one does not lead"
