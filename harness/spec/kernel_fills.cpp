@@ -256,7 +256,10 @@ FillSpec read_fill(const YamlNode& node, const std::string& name, const BufferSp
   if (node.kind() != YamlNode::Kind::map || node.find("name")) {
     return read_generator(node, buffer.dtype, spec.symbols);
   }
-  const std::vector<std::string> known = fill_words();
+  std::vector<std::string> known = names_of(derivations());
+  for (const std::string_view word : {kFillKernel, kFillFile, kFillChoices}) {
+    known.emplace_back(word);
+  }
   const auto& entries = node.map("a fill");
   const bool is_known = std::ranges::any_of(entries, [&](const YamlEntry& entry) {
     return std::ranges::find(known, entry.key) != known.end();

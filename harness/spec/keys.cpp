@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 
 #include "base/counters.h"
@@ -263,13 +262,12 @@ const MapKeys kOpKernelKeys{"a kernel of an op",
                             {"kernel", "op", "arch", "launches"},
                             {"summary", "compile", "params", "let", "constraints", "default",
                              "args", "prepare", "deterministic", "smoke"}};
-
-const MapKeys kLikeKeys = [] {
-  MapKeys keys{"a kernel", {"kernel", "like"}, kKernelKeys.optional};
-  std::copy(kKernelKeys.required.begin() + 1, kKernelKeys.required.end(),
-            std::back_inserter(keys.optional));
-  return keys;
-}();
+const MapKeys kLikeKeys{
+    "a kernel like another",
+    {"kernel", "like"},
+    {"op",     "summary",   "arch",        "types",     "dims",          "traits",  "compile",
+     "params", "let",       "constraints", "default",   "args",          "prepare", "launches",
+     "work",   "reference", "baseline",    "tolerance", "deterministic", "smoke"}};
 
 const MapForm kRangeKeys{"a range",
                          {{"from", type("integer")}, {"to", type("integer")}},
@@ -435,14 +433,6 @@ MapForm keys_of(const DerivationRow& row) {
 std::vector<std::string> counter_words() {
   std::vector<std::string> words = counter_sets();
   for (const CounterRow& row : counters()) words.emplace_back(row.name);
-  return words;
-}
-
-std::vector<std::string> fill_words() {
-  std::vector<std::string> words = names_of(derivations());
-  for (const std::string_view word : {kFillKernel, kFillFile, kFillChoices}) {
-    words.emplace_back(word);
-  }
   return words;
 }
 

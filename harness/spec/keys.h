@@ -61,8 +61,6 @@ inline const std::vector<std::string> kStrategies = {"auto", "exhaustive", "rand
 inline constexpr std::int64_t kMostTop = 10000;
 /// The counters and the sets of them that a sweep may name.
 std::vector<std::string> counter_words();
-/// The words that `fill` may have for a key, beside `name`.
-std::vector<std::string> fill_words();
 
 /// The JSON Schemas (draft 7) of kernel files, of op files and of sweep files, for editors. They
 /// know every key and every word that the loaders take. What an expression or a name means they do
