@@ -271,7 +271,7 @@ void Board::keep(const KernelSpec& kernel, const std::vector<fs::path>& include)
   std::erase_if(files, [&](const fs::path& file) { return !is_inside(file, from); });
   files.push_back(from / kernel.source_path.filename());
   files.push_back(from / kernel.yaml_path.filename());
-  const fs::path base = contract_it_is_like(kernel.yaml_path);
+  const fs::path base = file_it_is_like(kernel.yaml_path);
   if (!base.empty()) files.push_back(from / base.filename());
   for (const fs::path& file : files) {
     const fs::path copy = part / file.lexically_relative(from);
@@ -332,7 +332,7 @@ fs::path contract_of(const fs::path& given, const fs::path& op_path, const fs::p
       if (is_contract(entry.path())) contracts.push_back(entry.path());
     }
     std::vector<fs::path> bases;  // of others here
-    for (const fs::path& contract : contracts) bases.push_back(contract_it_is_like(contract));
+    for (const fs::path& contract : contracts) bases.push_back(file_it_is_like(contract));
     std::erase_if(contracts, [&](const fs::path& contract) {
       return std::ranges::find(bases, contract) != bases.end();
     });

@@ -70,8 +70,9 @@ bool runs_on(const KernelSpec& kernel, int cc) {
 }
 
 std::filesystem::path folder_at(const KernelSpec& kernel, const Location& where) {
-  const bool is_of_op = !kernel.op_path.empty() && where.source->path == kernel.op_path;
-  return is_of_op ? kernel.op_path.parent_path().parent_path() : kernel.yaml_path.parent_path();
+  const std::filesystem::path ops = kernel.op_path.parent_path();  // an op may be like another
+  const bool is_of_op = !kernel.op_path.empty() && where.source->path.parent_path() == ops;
+  return is_of_op ? ops.parent_path() : kernel.yaml_path.parent_path();
 }
 
 KernelSpec read_kernel(const Contract& contract, const std::filesystem::path& yaml_path,

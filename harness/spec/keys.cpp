@@ -224,6 +224,13 @@ Json contract_form(const MapKeys& keys) {
   return form_of(keys, forms).form;
 }
 
+/// The same of a file that is like another, which has the rest.
+Json like_form(MapKeys keys) {
+  keys.optional.insert(keys.optional.end(), keys.required.begin() + 1, keys.required.end());
+  keys.required = {keys.required.front(), "like"};
+  return contract_form(keys);
+}
+
 Values own_kernel_values() {
   const Json argument = any_of({name(), kReferenceArgKeys.form, kReferenceScratchKeys.form});
   return {{"source", text()},
@@ -262,13 +269,6 @@ const MapKeys kOpKernelKeys{"a kernel of an op",
                             {"kernel", "op", "arch", "launches"},
                             {"summary", "compile", "params", "let", "constraints", "default",
                              "args", "prepare", "deterministic", "smoke"}};
-const MapKeys kLikeKeys{
-    "a kernel like another",
-    {"kernel", "like"},
-    {"op",     "summary",   "arch",        "types",     "dims",          "traits",  "compile",
-     "params", "let",       "constraints", "default",   "args",          "prepare", "launches",
-     "work",   "reference", "baseline",    "tolerance", "deterministic", "smoke"}};
-
 const MapForm kRangeKeys{"a range",
                          {{"from", type("integer")}, {"to", type("integer")}},
                          {{"step", integer(1)}, {"times", integer(2)}}};
@@ -286,7 +286,6 @@ const MapForm kCompileKeys{"compile",
 const MapForm kWorkKeys{"the work", {{"flops", expression()}, {"bytes", expression()}}};
 const MapForm kToleranceKeys{
     "the tolerance", {}, {{"relative", number()}, {"element", number()}, {"absolute", number()}}};
-
 const MapForm kInitKeys{"an init", {}, {{"zero", expression()}, {"copy", name()}}};
 const MapForm kCheckKeys{
     "a check",
@@ -439,10 +438,12 @@ std::vector<std::string> counter_words() {
 Json kernel_schema() {
   return document(
       "a kernel of assay",
-      any_of({contract_form(kKernelKeys), contract_form(kOpKernelKeys), contract_form(kLikeKeys)}));
+      any_of({contract_form(kKernelKeys), contract_form(kOpKernelKeys), like_form(kKernelKeys)}));
 }
 
-Json op_schema() { return document("an op of assay", contract_form(kOpKeys)); }
+Json op_schema() {
+  return document("an op of assay", any_of({contract_form(kOpKeys), like_form(kOpKeys)}));
+}
 
 Json sweep_schema() { return document("a sweep of assay", kSweepKeys.form); }
 

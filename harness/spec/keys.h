@@ -27,8 +27,6 @@ struct MapForm : MapKeys {
 extern const MapKeys kKernelKeys, kOpKeys;
 /// Of a contract that leaves the rest to its op's file.
 extern const MapKeys kOpKernelKeys;
-/// Of a contract that takes the rest from the one that it is like.
-extern const MapKeys kLikeKeys;
 /// How a kernel takes an argument of its op.
 extern const MapForm kTakenKeys;
 extern const MapForm kRangeKeys, kCompileKeys, kWorkKeys, kToleranceKeys;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <ranges>
 
-#include "spec/keys.h"
-
 namespace assay {
 namespace {
 
@@ -45,31 +43,32 @@ fs::path beside(const fs::path& path, const YamlNode& like) {
 
 }  // namespace
 
-YamlPtr load_whole_contract(const fs::path& path) {
+YamlPtr load_whole(const fs::path& path) {
   const YamlPtr root = load_yaml(path);
   const YamlNode* const like = root->find("like");
   if (like == nullptr) return root;
-  const YamlMap checked(*root, kLikeKeys);
   const fs::path file = beside(path, *like);
   if (!fs::is_regular_file(file)) {
-    like->fail("expected a contract beside this one, found no {}", file.filename().string());
+    like->fail("expected a file beside this one, found no {}", file.filename().string());
   }
   const YamlPtr base = load_yaml(file);
-  if (base->find("like")) like->fail_expected("a contract that is not like another");
+  if (base->find("like")) like->fail_expected("a file that is not like another");
   Entries own = root->map("a kernel");
   std::erase_if(own, [](const YamlEntry& entry) { return entry.key == "like"; });
   for (YamlEntry& entry : own) {
     if (const YamlNode* const value = base->find(entry.key)) entry.value = merged(entry, *value);
   }
   Entries taken = base->map("a kernel");
-  // A default fulfils the constraints of its own contract, whatever the problem.
-  std::erase_if(taken, [](const YamlEntry& entry) {
-    return entry.key == "summary" || entry.key == "default";
+  // The file's name is its own. A default fulfils the constraints of its own contract, whatever the
+  // problem.
+  const std::string_view name = base->find("kernel") ? "kernel" : "op";
+  std::erase_if(taken, [&](const YamlEntry& entry) {
+    return entry.key == name || entry.key == "summary" || entry.key == "default";
   });
   return YamlNode::map_of(root->where(), merged(std::move(taken), own));
 }
 
-fs::path contract_it_is_like(const fs::path& path) {
+fs::path file_it_is_like(const fs::path& path) {
   const YamlPtr root = load_yaml(path);
   const YamlNode* const like = root->find("like");
   return like ? beside(path, *like) : fs::path();

@@ -35,7 +35,7 @@ std::vector<YamlPtr> items_of(const YamlNode* node, const char* what) {
 /// An op's file, checked as far as it can be without a kernel.
 class OpFile {
  public:
-  explicit OpFile(const fs::path& file) : path_(file), root_(load_yaml(file)) {
+  explicit OpFile(const fs::path& file) : path_(file), root_(load_whole(file)) {
     const YamlMap map(*root_, kOpKeys);
     const YamlNode& op = map["op"];
     const std::string stem = file.stem().string();
@@ -228,7 +228,7 @@ std::vector<std::string> op_names(const fs::path& op_path) {
 }
 
 Contract load_contract(const fs::path& yaml_path, const fs::path& op_path) {
-  const YamlPtr root = load_whole_contract(yaml_path);
+  const YamlPtr root = load_whole(yaml_path);
   refuse_guesses(*root);
   const YamlNode* const op = root->find("op");
   const std::string name = is_identifier(text_of(op)) ? text_of(op) : "";

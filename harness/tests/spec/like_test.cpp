@@ -83,6 +83,23 @@ TEST_F(LikeTest, HasNoDefaultButItsOwn) {
             "BLOCK=128,ITEMS=1");
 }
 
+TEST_F(LikeTest, AnOpMayBeLikeAnother) {
+  folder_.write("ops/twice.yaml",
+                "op: twice\nsummary: s\ndims: [N]\nlet: {half: N / 2}\nargs:\n"
+                "  - {name: x, dtype: f32, shape: [N], role: in}\n"
+                "  - {name: y, dtype: f32, shape: [N], role: out}\n"
+                "work: {flops: N, bytes: 8 * N}\nreference: [{add: {a: x, b: x, out: y}}]\n"
+                "smoke: {N: 100}\n");
+  folder_.write("ops/relu.yaml", "op: relu\nlike: twice\nreference: [{relu: {x: x, out: y}}]\n");
+  const KernelSpec kernel = load_kernel(write(
+      "mine", "kernel: mine\nop: relu\narch: [80]\nlaunches: [{grid: [half], block: [2]}]\n"));
+  EXPECT_EQ(kernel.reference[0].operation, "relu");
+  EXPECT_EQ(kernel.summary, "");
+  EXPECT_EQ(to_text(kernel.smoke), "N=100");
+  folder_.write("ops/relu.yaml", "like: twice\n");
+  EXPECT_THROW(load_kernel(folder_.path() / "mine.yaml"), SpecError);
+}
+
 TEST_F(LikeTest, MistakesStandInTheFileThatHasThem) {
   EXPECT_EQ(mistake(""), "no error");
   EXPECT_THAT(mistake("dims: [M]\n"), HasSubstr("base.yaml:7:"));
@@ -93,10 +110,9 @@ TEST_F(LikeTest, MistakesStandInTheFileThatHasThem) {
 
 TEST_F(LikeTest, TheOtherContractIsWholeAndLiesBeside) {
   write("base", "kernel: base\nlike: other\n");
-  EXPECT_EQ(mistake(""),
-            "mine.yaml:2:7: expected a contract that is not like another, found \"base\"");
+  EXPECT_EQ(mistake(""), "mine.yaml:2:7: expected a file that is not like another, found \"base\"");
   std::filesystem::remove(folder_.path() / "base.yaml");
-  EXPECT_EQ(mistake(""), "mine.yaml:2:7: expected a contract beside this one, found no base.yaml");
+  EXPECT_EQ(mistake(""), "mine.yaml:2:7: expected a file beside this one, found no base.yaml");
 }
 
 }  // namespace
