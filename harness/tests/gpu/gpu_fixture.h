@@ -9,15 +9,19 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "base/file.h"
 #include "broken_kernels.h"
 #include "compile/nvrtc_compiler.h"
+#include "cuda/device_query.h"
 #include "cuda/driver.h"
 #include "cuda/gpu_count.h"
 #include "messages/requests.h"
 #include "space/launched.h"
 #include "space/plan.h"
 #include "spec/entry.h"
+#include "support/inputs.h"
 #include "support/support_source.h"
 #include "temp_folder.h"
 #include "tuner/kernel_version.h"
@@ -111,6 +115,27 @@ class GpuTest : public testing::Test {
     EXPECT_TRUE(result.ok) << result.log;
     return result.cubin_path;
   }
+
+  /// The harness's own kernels on the device, and the inputs that they make, without a trial.
+  struct OwnKernels {
+    explicit OwnKernels(GpuTest& test)
+        : support(driver, stream.get(), read_file(test.support_cubin(info)), info.sm_count) {}
+
+    template <typename T>
+    std::vector<T> read(CUdeviceptr data, std::size_t count) const {
+      std::vector<T> values(count);
+      driver.cuMemcpyDtoHAsync(values.data(), data, count * sizeof(T), stream.get());
+      driver.cuStreamSynchronize(stream.get());
+      return values;
+    }
+
+    const Driver driver = make_driver();
+    const Context context{driver, 0};
+    const DeviceInfo info = query_device(driver, context.device());
+    const Stream stream = make_stream(driver);
+    const SupportKernels support;
+    Inputs inputs{driver, stream.get(), support};
+  };
 
   /// A request for the smoke problem of a kernel with the first value of every parameter, except
   /// those in `chosen`.

@@ -9,8 +9,6 @@
 #include <map>
 #include <set>
 
-#include "base/file.h"
-#include "cuda/device_query.h"
 #include "gpu_fixture.h"
 
 namespace assay {
@@ -22,20 +20,10 @@ class InputsTest : public test::GpuTest {
   template <typename T = std::int32_t>
   std::vector<T> made(const BufferPlan& plan, std::uint64_t seed,
                       DataKind kind = DataKind::as_drawn) {
-    const Driver driver = test::make_driver();
-    const Context context(driver, 0);
-    const DeviceInfo info = query_device(driver, context.device());
-    const Stream stream = make_stream(driver);
-    const SupportKernels support(driver, stream.get(), read_file(support_cubin(info)),
-                                 info.sm_count);
-    Inputs inputs(driver, stream.get(), support);
-    const auto input = inputs.get({}, plan, seed);
-    inputs.draw(*input, seed, kind);
-    std::vector<T> values(static_cast<std::size_t>(plan.elements()));
-    driver.cuMemcpyDtoHAsync(values.data(), input->buffer.data, values.size() * sizeof(T),
-                             stream.get());
-    driver.cuStreamSynchronize(stream.get());
-    return values;
+    OwnKernels own(*this);
+    const auto input = own.inputs.get({}, plan, seed);
+    own.inputs.draw(*input, seed, kind);
+    return own.read<T>(input->buffer.data, static_cast<std::size_t>(plan.elements()));
   }
 };
 

@@ -6,8 +6,6 @@
 #include <map>
 #include <string>
 
-#include "base/file.h"
-#include "cuda/device_query.h"
 #include "gpu_fixture.h"
 #include "matchers.h"
 
@@ -44,42 +42,6 @@ class QuantisedInputs : public test::GpuTest {
   TempFolder folder_;
 };
 
-/// The bytes of inputs that are drawn again and again.
-class DrawnInputs {
- public:
-  DrawnInputs(const KernelSpec& kernel, const Driver& driver, const std::string& cubin,
-              const DeviceInfo& info)
-      : driver_(driver),
-        stream_(make_stream(driver)),
-        support_(driver, stream_.get(), cubin, info.sm_count),
-        inputs_(driver, stream_.get(), support_),
-        plan_(make_plan(kernel, kernel.smoke, {}, info)) {
-    for (const char* name : {"X", "Y", "S"}) {
-      made_[name] = inputs_.get(plan_, *plan_.find_buffer(name), 1);
-    }
-  }
-
-  void draw(std::uint64_t seed, DataKind kind) {
-    for (const char* name : {"X", "Y", "S"}) inputs_.draw(*made_[name], seed, kind);
-  }
-
-  std::string bytes(const char* name) {
-    const GuardedBuffer& buffer = made_[name]->buffer;
-    std::string found(buffer.bytes, '\0');
-    driver_.cuMemcpyDtoHAsync(found.data(), buffer.data, found.size(), stream_.get());
-    driver_.cuStreamSynchronize(stream_.get());
-    return found;
-  }
-
- private:
-  const Driver& driver_;
-  Stream stream_;
-  SupportKernels support_;
-  Inputs inputs_;
-  Plan plan_;
-  std::map<std::string, std::shared_ptr<Input>> made_;
-};
-
 struct Format {
   DType dtype;
   std::int64_t block_rows, block_columns;
@@ -103,13 +65,20 @@ TEST_F(QuantisedInputs, ValuesAndScalesBelongTogetherHoweverTheyAreDrawn) {
                     format.powers_of_two),
         fmt::format("dtype: {}, shape: [{}, {}], fill: {{scales: {{of: Y, transpose: {}}}}}",
                     bytes ? "ue8m0" : "f32", outer, width, format.transpose));
-    const Driver driver = test::make_driver();
-    const Context context(driver, 0);
-    const DeviceInfo info = query_device(driver, context.device());
-    DrawnInputs inputs(kernel, driver, read_file(support_cubin(info)), info);
+    OwnKernels own(*this);
+    const Plan plan = make_plan(kernel, kernel.smoke, {}, own.info);
+    std::map<std::string, std::shared_ptr<Input>> made;
+    for (const char* name : {"X", "Y", "S"}) {
+      made[name] = own.inputs.get(plan, *plan.find_buffer(name), 1);
+    }
+    const auto bytes_of = [&](const char* name) {
+      const GuardedBuffer& buffer = made[name]->buffer;
+      const std::vector<char> read = own.read<char>(buffer.data, buffer.bytes);
+      return std::string(read.begin(), read.end());
+    };
     for (const DataKind kind : {DataKind::as_drawn, DataKind::large, DataKind::sparse}) {
-      inputs.draw(7, kind);
-      const std::string x = inputs.bytes("X"), y = inputs.bytes("Y"), s = inputs.bytes("S");
+      for (const char* name : {"X", "Y", "S"}) own.inputs.draw(*made[name], 7, kind);
+      const std::string x = bytes_of("X"), y = bytes_of("Y"), s = bytes_of("S");
       for (std::int64_t at = 0; at < down * across; ++at) {
         const std::int64_t row = at / across * format.block_rows;
         const std::int64_t column = at % across * format.block_columns;
@@ -154,11 +123,7 @@ TEST_F(QuantisedInputs, ValuesAndScalesBelongTogetherHoweverTheyAreDrawn) {
 // An output in e4m3 of silu(a b) * (c d) was refused: its bound went with the whole output's size,
 // and of millions of elements some have one factor far above the others.
 TEST_F(QuantisedInputs, TermsGoWithTheElementsOverTheirScales) {
-  const Driver driver = test::make_driver();
-  const Context context(driver, 0);
-  const DeviceInfo info = query_device(driver, context.device());
-  const Stream stream = make_stream(driver);
-  const SupportKernels support(driver, stream.get(), read_file(support_cubin(info)), info.sm_count);
+  const OwnKernels own(*this);
   const Blocks blocks{.batch = 1,
                       .rows = 2,
                       .columns = 128,
@@ -167,25 +132,21 @@ TEST_F(QuantisedInputs, TermsGoWithTheElementsOverTheirScales) {
                       .down = 2,
                       .across = 1};
   constexpr std::size_t kElements = 256;
-  std::vector<float> x(kElements), squares(kElements), found(kElements);
+  std::vector<float> x(kElements), squares(kElements);
   for (std::size_t i = 0; i < kElements; ++i) {
     x[i] = static_cast<float>(i + 1);
     squares[i] = static_cast<float>(3 * i);
   }
-  const auto memory = [&](std::size_t bytes) { return allocate(driver, bytes); };
+  const auto memory = [&](std::size_t bytes) { return allocate(own.driver, bytes); };
   const DeviceMemory data = memory(kElements * 4), terms = memory(kElements * 4);
   const DeviceMemory made = memory(kElements), made_terms = memory(kElements * 4);
   const DeviceMemory most = memory(2 * 4);
-  driver.check(driver.cuMemcpyHtoDAsync.result(data.get(), x.data(), kElements * 4, stream.get()),
-               "x");
-  driver.check(
-      driver.cuMemcpyHtoDAsync.result(terms.get(), squares.data(), kElements * 4, stream.get()),
-      "terms");
-  support.largest(DType::f32, data.get(), blocks, most.get());
-  support.quantise(DType::f32, data.get(), blocks, most.get(), {448, false}, DType::e4m3,
-                   made.get(), terms.get(), made_terms.get());
-  driver.cuMemcpyDtoHAsync(found.data(), made_terms.get(), kElements * 4, stream.get());
-  driver.cuStreamSynchronize(stream.get());
+  own.driver.cuMemcpyHtoDAsync(data.get(), x.data(), kElements * 4, own.stream.get());
+  own.driver.cuMemcpyHtoDAsync(terms.get(), squares.data(), kElements * 4, own.stream.get());
+  own.support.largest(DType::f32, data.get(), blocks, most.get());
+  own.support.quantise(DType::f32, data.get(), blocks, most.get(), {448, false}, DType::e4m3,
+                       made.get(), terms.get(), made_terms.get());
+  const std::vector<float> found = own.read<float>(made_terms.get(), kElements);
   for (std::size_t i = 0; i < kElements; ++i) {
     const float scale = (i < 128 ? 128.0F : 256.0F) / 448;
     ASSERT_FLOAT_EQ(found[i], squares[i] / (scale * scale)) << i;

@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
-#include "cuda/device_query.h"
 #include "gpu_fixture.h"
 #include "judge/reference.h"
 #include "matchers.h"
@@ -391,20 +389,15 @@ TEST_F(ReferenceTest, TheTermsOfAProductOfANormAreItsParts) {
       "launches: [{grid: [1], block: [32]}]\nwork: {flops: 0, bytes: 0}\nreference:\n"
       "  - layer_norm: {x: X, weight: gamma, bias: beta, out: P, round: bf16}\n"
       "  - gemm: {a: P, b: W, transpose_b: true, out: Y}\nsmoke: {M: 5, N: 3, K: 8}\n"));
-  const Driver driver = test::make_driver();
-  const Context context(driver, 0);
-  const DeviceInfo info = query_device(driver, context.device());
-  const Stream stream = make_stream(driver);
-  const SupportKernels support(driver, stream.get(), read_file(support_cubin(info)), info.sm_count);
-  Inputs made(driver, stream.get(), support);
-  OperationEngine engine(driver, stream.get(), support);
-  References references(driver, stream.get(), support, engine);
-  const Plan plan = make_plan(kernel, kernel.smoke, {}, info);
+  OwnKernels own(*this);
+  OperationEngine engine(own.driver, own.stream.get(), own.support);
+  References references(own.driver, own.stream.get(), own.support, engine);
+  const Plan plan = make_plan(kernel, kernel.smoke, {}, own.info);
   InputMap inputs;
   std::map<std::string, std::vector<double>> values;
   for (const char* name : {"X", "W", "gamma", "beta"}) {
     const BufferPlan& buffer = *plan.find_buffer(name);
-    inputs[name] = made.get(plan, buffer, 1);
+    inputs[name] = own.inputs.get(plan, buffer, 1);
     values[name] = engine.read({inputs[name]->buffer.data, buffer.dtype, buffer.shape}, 0, 1,
                                buffer.elements());
   }
