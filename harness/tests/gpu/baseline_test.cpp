@@ -58,7 +58,6 @@ class BaselineTest : public test::TimedTest {
     return failures;
   }
 
-  TempFolder folder_;
   std::map<std::string, std::string> details_;
 };
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "gpu_fixture.h"
-#include "temp_folder.h"
 
 namespace assay {
 namespace {
@@ -322,12 +321,6 @@ std::vector<ContractCase> contract_cases() {
 class Contract : public test::RunnerTest, public testing::WithParamInterface<ContractCase> {
  protected:
   TrialRequest request_for(const ContractCase& each, bool mistake) {
-    folder_.write("word.cu", each.source);
-    folder_.write("ref.cu", kEntry + "ref(" + each.parameters +
-                                ") {\n"
-                                "const int n = N, i = blockIdx.x * 128 + threadIdx.x;\n"
-                                "if (i >= n) return;\n" +
-                                each.reference + "\n}\n");
     std::string data, choices;
     for (int i = 0; i < 3001; ++i) {
       data += static_cast<char>('a' + i % 7);
@@ -335,16 +328,16 @@ class Contract : public test::RunnerTest, public testing::WithParamInterface<Con
     }
     folder_.write("data.bin", data);
     folder_.write("choices.txt", choices);
-    const auto path = folder_.write(
-        "word.yaml", "kernel: word\nop: word\narch: [80]\ndims: [N]\nparams: {MISTAKE: [0, 1]}\n" +
-                         each.contract + "work: {flops: 0, bytes: 0}\nsmoke: {N: 3001}\n");
-    TrialRequest request =
-        request_of(load_kernel(path), runner_->info(), {{"MISTAKE", std::int64_t{mistake}}});
-    request.measure.max_seconds_per_config = 0.02;
-    return request;
+    return request_of_word(
+        "dims: [N]\n" + each.contract + "work: {flops: 0, bytes: 0}\nsmoke: {N: 3001}\n",
+        each.source,
+        kEntry + "ref(" + each.parameters +
+            ") {\n"
+            "const int n = N, i = blockIdx.x * 128 + threadIdx.x;\n"
+            "if (i >= n) return;\n" +
+            each.reference + "\n}\n",
+        mistake);
   }
-
-  TempFolder folder_;
 };
 
 TEST_P(Contract, ARightKernelPassesAndAWrongOneFails) {
@@ -353,11 +346,8 @@ TEST_P(Contract, ARightKernelPassesAndAWrongOneFails) {
   expect_only_right_passes(runner_->run(right), runner_->run(wrong), GetParam().wrong);
 }
 
-std::string name_of_case(const testing::TestParamInfo<ContractCase>& info) {
-  return info.param.name;
-}
-
-INSTANTIATE_TEST_SUITE_P(, Contract, testing::ValuesIn(contract_cases()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(, Contract, testing::ValuesIn(contract_cases()),
+                         [](const auto& instance) { return instance.param.name; });
 
 }  // namespace
 }  // namespace assay

@@ -109,7 +109,7 @@ class GpuTest : public testing::Test {
   }
 
   std::filesystem::path support_cubin(const DeviceInfo& info) {
-    const auto source = scratch_.path() / "support.cu";
+    const auto source = folder_ / "support.cu";
     std::ofstream(source) << support_source();
     const CompileResult result = submit(source, {}, info).get();
     EXPECT_TRUE(result.ok) << result.log;
@@ -172,8 +172,9 @@ class GpuTest : public testing::Test {
     return load_kernel(source_folder() / "kernels" / (name + ".yaml"));
   }
 
+  TempFolder folder_;
+
  private:
-  TempFolder scratch_;
   std::unique_ptr<Compiler> compiler_;
 };
 
@@ -193,6 +194,19 @@ class RunnerTest : public GpuTest {
     EXPECT_EQ(right.status, Status::correct) << right.kind << ": " << right.message;
     EXPECT_EQ(wrong.status, Status::correctness) << wrong.message;
     EXPECT_EQ(wrong.kind, mistake) << wrong.message;
+  }
+
+  /// The kernel `word` of a contract: wrong where `mistake`. `own` is the source of ref.cu.
+  TrialRequest request_of_word(const std::string& contract, const std::string& source,
+                               const std::string& own, bool mistake) {
+    folder_.write("word.cu", source);
+    folder_.write("ref.cu", own);
+    const auto path = folder_.write(
+        "word.yaml", "kernel: word\nop: word\narch: [80]\nparams: {MISTAKE: [0, 1]}\n" + contract);
+    TrialRequest request =
+        request_of(load_kernel(path), runner_->info(), {{"MISTAKE", std::int64_t{mistake}}});
+    request.measure.max_seconds_per_config = 0.02;
+    return request;
   }
 
   std::unique_ptr<TrialRunner> runner_;

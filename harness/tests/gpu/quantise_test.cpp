@@ -38,8 +38,6 @@ class QuantisedInputs : public test::GpuTest {
                           "launches: [{grid: [1], block: [32]}]\nwork: {flops: 0, bytes: 0}\n"
                           "reference: [{sum: {x: X, out: C}}]\nsmoke: {M: 37, K: 300}\n"));
   }
-
-  TempFolder folder_;
 };
 
 struct Format {
@@ -153,10 +151,7 @@ TEST_F(QuantisedInputs, TermsGoWithTheElementsOverTheirScales) {
   }
 }
 
-class ScaledProducts : public test::RunnerTest {
- protected:
-  TempFolder folder_;
-};
+using ScaledProducts = test::RunnerTest;
 
 const char* const kProduct =
     "dims: [M, N, K]\nargs:\n"

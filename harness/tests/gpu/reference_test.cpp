@@ -8,7 +8,6 @@
 #include "gpu_fixture.h"
 #include "judge/reference.h"
 #include "matchers.h"
-#include "temp_folder.h"
 
 namespace assay {
 namespace {
@@ -234,28 +233,20 @@ class ReferenceTest : public test::RunnerTest {
   Outcome run(const Word& word, bool mistake) {
     std::string args;
     for (const std::string& arg : word.args) args += "  - " + arg + "\n";
-    folder_.write("ref.cu", word.own_reference);
-    folder_.write("word.cu", "extern \"C\" __global__ void word(" + word.parameters +
-                                 ", int M, int N) {\n"
-                                 "const int i = blockIdx.x * 128 + threadIdx.x, r = i / N, c = i % "
-                                 "N;\nif (i >= M * N) return;\n" +
-                                 word.code + "\n}\n");
     const std::string rows = word.name == "grouped_gemm" ? "4" : "61";
-    const auto path = folder_.write(
-        "word.yaml",
-        "kernel: word\nop: word\narch: [80]\ndims: [M, N]\nparams: {MISTAKE: [0, 1]}\nargs:\n" +
-            args +
+    return runner_->run(request_of_word(
+        "dims: [M, N]\nargs:\n" + args +
             "  - {name: M_, dtype: i32, value: M}\n  - {name: N_, dtype: i32, value: N}\n"
             "launches: [{grid: [cdiv(M * N, 128)], block: [128]}]\n"
             "work: {flops: 0, bytes: 0}\nreference: " +
-            word.reference + "\nsmoke: {M: " + rows + ", N: 54}\n");
-    const Config config = {{"MISTAKE", std::int64_t{mistake}}};
-    TrialRequest request = request_of(load_kernel(path), runner_->info(), config);
-    request.measure.max_seconds_per_config = 0.02;
-    return runner_->run(request);
+            word.reference + "\nsmoke: {M: " + rows + ", N: 54}\n",
+        "extern \"C\" __global__ void word(" + word.parameters +
+            ", int M, int N) {\n"
+            "const int i = blockIdx.x * 128 + threadIdx.x, r = i / N, c = i % N;\n"
+            "if (i >= M * N) return;\n" +
+            word.code + "\n}\n",
+        word.own_reference, mistake));
   }
-
-  TempFolder folder_;
 };
 
 class Words : public ReferenceTest, public testing::WithParamInterface<Word> {};

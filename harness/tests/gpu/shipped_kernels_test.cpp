@@ -334,8 +334,6 @@ class LayerNorm : public RandomConfigurations, public testing::WithParamInterfac
                   "    x[row * K + i] = T(float(" +
                       element + "));\n  }\n}\n");
   }
-
-  TempFolder folder_;
 };
 
 TEST_P(LayerNorm, IsRightOnHardRows) {
