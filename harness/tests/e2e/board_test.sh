@@ -33,8 +33,6 @@ printf 'kernel: fast\nlike: common\n' >fast/fast.yaml
 submit renamed wrong_value 64
 submit wrong wrong_value 128
 judge() { "$assay" judge add "$@" --kernels kernels --db none; }
-# field PATH: a field of the document that was printed last.
-field() { sqlite3 :memory: "SELECT json_extract(readfile('output'), '\$.$1')"; }
 # standings PATH: the same of the board's document.
 standings() {
   judge --board board --json >output 2>errors || fail "the standings: exit $?"

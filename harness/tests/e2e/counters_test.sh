@@ -11,7 +11,6 @@ counting() { # NAME MORE OF THE RE-RANK, MORE OF THE MEASUREMENT
 sweep() { # FILE DB ARGUMENTS...
   "$assay" sweep "$1.yaml" --kernels kernels --db "$2" --device "${device:-0}" "${@:3}" >output 2>&1
 }
-has() { grep -q -- "$1" output || fail "no \"$1\": $2"; }
 query() { sqlite3 "$1" "$2"; }
 is() { [[ "$(echo $2)" == "$3" ]] || fail "$1: '$2' instead of '$3'"; }
 best_blocks() { # DB OBJECTIVE: the configurations of its Pareto list

@@ -6,7 +6,6 @@ source "$(dirname "$0")/stand_in.sh"
 write_sweep faults '{N: 1000}' 'BLOCK: [128, 256, 512], VECTOR: [1], ITEMS: [1]' \
   'rerank: {rounds: 6}'
 sweep() { "$assay" sweep faults.yaml --kernels "$tree/kernels" "$@" >output 2>&1; }
-json() { sqlite3 :memory: "SELECT json_extract(readfile('output'), '$1')"; }
 
 # A full memory is the machine's: said, and tried again by the same command.
 ASSAY_FAKE_CUDA=out_of_memory,block=256 expect 0 'runtime/out_of_memory *1' sweep --device 0 --db full.db
@@ -28,7 +27,7 @@ for launches in 50-79 60-89 70-99 80-109; do
     "$assay" sweep long.yaml --kernels "$tree/kernels" --device 0 --db "wrong$launches.db"
   grep -q 'correctness/mismatch *1' output || fail "launches $launches: the summary calls it correct"
   "$assay" best --db "wrong$launches.db" --json >output || fail "best: exit $?"
-  [ "$(json '$.best[0].config.BLOCK')" = 256 ] || fail "launches $launches: a wrong kernel wins"
+  [ "$(field 'best[0].config.BLOCK')" = 256 ] || fail "launches $launches: a wrong kernel wins"
 done
 
 # Several GPUs: one JSON document, and none is swept where one of them is not there.
@@ -36,9 +35,9 @@ export ASSAY_FAKE_CUDA=gpus=2
 sed -i 's/N: 1000/N: [1000, 2000, 3000]/' faults.yaml
 for device in all 0,1; do
   sweep --device $device --db gpus.db --json || fail "--device $device: exit $?"
-  [[ $(json '$.error') == '' && $(json '$.devices[2]') == '' ]] ||
+  [[ $(field 'error') == '' && $(field 'devices[2]') == '' ]] ||
     fail "--device $device --json is no document of two"
-  (( $(json '$.devices[0].num_trials') + $(json '$.devices[1].num_trials') == 9 )) ||
+  (( $(field 'devices[0].num_trials') + $(field 'devices[1].num_trials') == 9 )) ||
     fail "--device $device: two GPUs do not share the problems"
 done
 # Both times each problem stayed on its GPU.
@@ -65,7 +64,7 @@ grep -q 'export again with --device fake_gpu' output || fail "a GPU without a UU
   >output 2>&1
 [[ $? -eq 2 && ! -e 2.jsonl ]] || fail "a recording of one op is no sweep's"
 sweep --device 1 --db gpu1.db --json || fail "--device 1: exit $?"
-[[ $(json '$.devices[0].num_trials') == 9 ]] || fail "--device 1 --json has not the trials"
+[[ $(field 'devices[0].num_trials') == 9 ]] || fail "--device 1 --json has not the trials"
 (cd "$tree" && "$assay" doctor) >output 2>&1
 grep -q 'GPUs .* 2 of Fake GPU: memory rates within' output || fail "the doctor compares no GPUs"
 expect 2 '' env -C "$tree" "$assay" doctor --device x

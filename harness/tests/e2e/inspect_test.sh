@@ -8,7 +8,6 @@ inspect() { "$assay" inspect "$@" --kernels "$tree/kernels"; }
 document() { "$@" --json >output 2>error || fail "$* --json: exit $?"; }
 # holds CONDITION: it is true of the JSON in `output`, which it calls one
 holds() { python3 -c "import json; one = json.load(open('output')); assert $1, one" || fail "not $1"; }
-has() { grep -q -- "$1" output || fail "no \"$1\": $2"; }
 
 small=sgemm:TILE=4,THREADS_M=8,THREADS_N=16,BLOCK_K=8
 large=sgemm:TILE=8,THREADS_M=8,THREADS_N=16,BLOCK_K=8

@@ -27,8 +27,6 @@ write_kernel kernels vector_add
 write_kernel honest vector_add
 for kernel in wrong_value forgets_tail skips_last; do write_kernel . $kernel; done
 judge() { "$assay" judge add "$@" --kernels kernels --db known.db; }
-# field PATH: a field of the document that was printed last.
-field() { sqlite3 :memory: "SELECT json_extract(readfile('output'), '\$.$1')"; }
 
 # Compiled only.
 expect 0 '^honest/vector_add.cu for add, on nominal.*: compiled$' \

@@ -85,7 +85,7 @@ says '^  synccheck +passed'
 expect 0 'verified' "$assay" best --db vector_add.db
 says "$(date -u +%Y-%m-%d)  "
 "$assay" export --format json --db vector_add.db >output || fail "export: exit $?"
-[[ $(sqlite3 :memory: "SELECT json_extract(readfile('output'), '\$.tables[0].entries[0].verified.passed')") == 1 ]] ||
+[[ $(field 'tables[0].entries[0].verified.passed') == 1 ]] ||
   fail "the export does not say that the winner was verified"
 
 # What the tools of compute-sanitizer say, and where they cannot say anything.
@@ -165,7 +165,7 @@ verify 0 forgets_tail.db
 "$assay" best --db forgets_tail.db >output 2>&1
 grep -q 'no:' output && fail "an old verification stayed"
 ASSAY_FAKE_CUDA=illegal_address@30 verify 1 vector_add.db --json
-[[ $(sqlite3 :memory: "SELECT json_extract(readfile('output'), '\$.winners[0].verified.checks[2].result')") == failed ]] ||
+[[ $(field 'winners[0].verified.checks[2].result') == failed ]] ||
   fail "a fault is no failure"
 says '"passed": false'
 says 'ILLEGAL_ADDRESS'
@@ -198,6 +198,6 @@ echo '// edited' >>kernels/vector_add.cu
 verify 1 vector_add.db
 says 'vector_add.yaml has changed since; sweep it again'
 verify 1 vector_add.db --json
-[[ $(sqlite3 :memory: "SELECT json_extract(readfile('output'), '\$.skipped[0].kernel')") == vector_add ]] ||
+[[ $(field 'skipped[0].kernel') == vector_add ]] ||
   fail "the JSON does not name the winner that was skipped"
 echo ok

@@ -35,3 +35,7 @@ expect() {
   [[ $actual == $code ]] || fail "$*: exit $actual instead of $code"
   grep -qE -- "$pattern" <<<"$(<output)" || fail "$*: no /$pattern/"
 }
+# has TEXT WHAT: the output must have the text.
+has() { grep -q -- "$1" output || fail "no \"$1\": $2"; }
+# field PATH: a field of the JSON in the output.
+field() { sqlite3 :memory: "SELECT json_extract(readfile('output'), '\$.$1')"; }
