@@ -153,7 +153,7 @@ TEST_F(GpuMeasureTest, ATimeThatNeverSettlesUnderLoadSaysSo) {
   EXPECT_EQ(outcome.status, Status::correct);
   ASSERT_TRUE(outcome.timing);
   EXPECT_EQ(outcome.timing->stop, StopReason::unsettled);
-  EXPECT_NE(outcome.message.find("never settled"), std::string::npos) << outcome.message;
+  EXPECT_THAT(outcome.message, HasSubstr("never settled")) << outcome.message;
 }
 
 TEST_F(GpuMeasureTest, EverySampleOfARerankHasItsClock) {
@@ -180,7 +180,7 @@ TEST_F(GpuMeasureTest, WhatCannotBeCapturedIsRefusedUnderGraphWithASentence) {
   const Outcome outcome = gpu().run(request);
   EXPECT_EQ(outcome.status, Status::runtime);
   EXPECT_EQ(outcome.kind, "graph");
-  EXPECT_NE(outcome.message.find("cannot be captured"), std::string::npos) << outcome.message;
+  EXPECT_THAT(outcome.message, HasSubstr("cannot be captured")) << outcome.message;
   expect_works();
 }
 
@@ -206,7 +206,7 @@ TEST_F(GpuMeasureTest, AKernelThatWorksInSomeLaunchesOnlyIsFoundInTheTimedOnes) 
   const Outcome& outcome = result.candidates.at(1).outcome;
   EXPECT_EQ(outcome.status, Status::correctness);
   EXPECT_EQ(outcome.kind, "mismatch");
-  EXPECT_NE(outcome.message.find("this was a timed launch"), std::string::npos) << outcome.message;
+  EXPECT_THAT(outcome.message, HasSubstr("this was a timed launch")) << outcome.message;
 }
 
 // To the stand-in larger blocks are faster, by 3 % and more.

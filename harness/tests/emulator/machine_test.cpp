@@ -226,64 +226,55 @@ W: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r3], 0; @!%p1 bra W;
 }
 
 TEST(Machine, NamesWhatItDoesNotKnow) {
-  EXPECT_NE(
-      found("tcgen05.alloc.cta_group::1.sync.aligned.b32 [%r1], 32;")
-          .find("unsupported: emulator/unsupported: tcgen05.alloc.cta_group::1.sync.aligned.b32"),
-      std::string::npos);
-  EXPECT_NE(found("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd0, %fd1}, {%fd2}, {%fd3}, "
-                  "{%fd0, %fd1};")
-                .find("emulator/unsupported: mma.sync"),
-            std::string::npos);
+  EXPECT_THAT(
+      found("tcgen05.alloc.cta_group::1.sync.aligned.b32 [%r1], 32;"),
+      HasSubstr("unsupported: emulator/unsupported: tcgen05.alloc.cta_group::1.sync.aligned.b32"));
+  EXPECT_THAT(found("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd0, %fd1}, {%fd2}, {%fd3}, "
+                    "{%fd0, %fd1};"),
+              HasSubstr("emulator/unsupported: mma.sync"));
   // Behind a branch that is not taken it is no matter.
   EXPECT_EQ(found("setp.gt.u32 %p1, %r1, 99; @!%p1 bra END; foo.bar.u32 %r1, %r2; END:"), "");
 }
 
 TEST(Machine, FindsAccessesWhereNoMemoryIs) {
-  EXPECT_NE(found("ld.global.u32 %r3, [%rd10+4];").find("out of bounds: reads 4 bytes"),
-            std::string::npos);
-  EXPECT_NE(found("ld.global.u32 %r3, [%rd10+4];").find("thread (63,0,0)"), std::string::npos);
-  EXPECT_NE(found("ld.global.u32 %r3, [%rd10+2];").find("misaligned"), std::string::npos);
+  EXPECT_THAT(found("ld.global.u32 %r3, [%rd10+4];"), HasSubstr("out of bounds: reads 4 bytes"));
+  EXPECT_THAT(found("ld.global.u32 %r3, [%rd10+4];"), HasSubstr("thread (63,0,0)"));
+  EXPECT_THAT(found("ld.global.u32 %r3, [%rd10+2];"), HasSubstr("misaligned"));
   // Through an ordinary pointer a GPU writes constants, too. A kernel that kept its result there
   // was refused as if it had written where no memory is.
   EXPECT_EQ(found("st.global.u32 [x], %r1;", 64, ".const .align 4 .u32 x = 1;"), "");
-  EXPECT_NE(found(".shared .align 4 .b8 s[16]; st.shared.u32 [s+16], %r1;")
-                .find("writes 4 bytes at byte 16 of shared memory, which has 16 bytes"),
-            std::string::npos);
-  EXPECT_NE(found("mov.u32 %r3, 0; ld.shared.u32 %r4, [%r3];").find("address 0x0 of shared memory"),
-            std::string::npos);
-  EXPECT_NE(found("mov.u64 %rd4, 0; ld.u32 %r4, [%rd4];").find("reads 4 bytes at 0x0"),
-            std::string::npos);
+  EXPECT_THAT(found(".shared .align 4 .b8 s[16]; st.shared.u32 [s+16], %r1;"),
+              HasSubstr("writes 4 bytes at byte 16 of shared memory, which has 16 bytes"));
+  EXPECT_THAT(found("mov.u32 %r3, 0; ld.shared.u32 %r4, [%r3];"),
+              HasSubstr("address 0x0 of shared memory"));
+  EXPECT_THAT(found("mov.u64 %rd4, 0; ld.u32 %r4, [%rd4];"), HasSubstr("reads 4 bytes at 0x0"));
 }
 
 // Each turn of such a loop was one more of the same finding, for minutes.
 TEST(Machine, EndsALoopThatPollsWhereNoMemoryIs) {
-  EXPECT_NE(found("mov.u64 %rd4, 0; mov.u32 %r4, 0; LOOP: ld.u32 %r4, [%rd4]; "
-                  "setp.ne.u32 %p1, %r4, 99; @%p1 bra LOOP;")
-                .find("reads 4 bytes at 0x0"),
-            std::string::npos);
+  EXPECT_THAT(found("mov.u64 %rd4, 0; mov.u32 %r4, 0; LOOP: ld.u32 %r4, [%rd4]; "
+                    "setp.ne.u32 %p1, %r4, 99; @%p1 bra LOOP;"),
+              HasSubstr("reads 4 bytes at 0x0"));
 }
 
 TEST(Machine, FindsDeadlocks) {
-  EXPECT_NE(found("bar.sync 1, 96;").find("barrier 1 of 96 threads; expected"), std::string::npos);
-  EXPECT_NE(
-      found("setp.lt.u32 %p1, %r1, 32; @%p1 bra A; bar.sync 1; bra B; A: bar.sync 2; B:")
-          .find("deadlock: block 0 warp 0 waits at barrier 2; block 0 warp 1 waits at barrier 1"),
-      std::string::npos);
+  EXPECT_THAT(found("bar.sync 1, 96;"), HasSubstr("barrier 1 of 96 threads; expected"));
+  EXPECT_THAT(
+      found("setp.lt.u32 %p1, %r1, 32; @%p1 bra A; bar.sync 1; bra B; A: bar.sync 2; B:"),
+      HasSubstr("deadlock: block 0 warp 0 waits at barrier 2; block 0 warp 1 waits at barrier 1"));
   const std::string never = found(R"(.shared .align 8 .b64 b; setp.ne.u32 %p1, %r1, 0; 
   @!%p1 mbarrier.init.shared.b64 [b], 2; bar.sync 0;
   @!%p1 mbarrier.arrive.shared.b64 _, [b];
 W: mbarrier.try_wait.parity.shared.b64 %p2, [b], 0; @!%p2 bra W;)");
-  EXPECT_NE(never.find("waits for phase 0 of the mbarrier at 0x400"), std::string::npos) << never;
-  EXPECT_NE(found("W: bra W;").find("limit: more than 1000000 instructions"), std::string::npos);
-  EXPECT_NE(found("setp.lt.u32 %p1, %r2, 9; @%p1 bar.warp.sync -1; setp.lt.u32 %p1, %r2, 5;"
-                  "@%p1 bra A; bar.warp.sync 0x3; A:")
-                .find("waits for lanes"),
-            std::string::npos);
+  EXPECT_THAT(never, HasSubstr("waits for phase 0 of the mbarrier at 0x400")) << never;
+  EXPECT_THAT(found("W: bra W;"), HasSubstr("limit: more than 1000000 instructions"));
+  EXPECT_THAT(found("setp.lt.u32 %p1, %r2, 9; @%p1 bar.warp.sync -1; setp.lt.u32 %p1, %r2, 5;"
+                    "@%p1 bra A; bar.warp.sync 0x3; A:"),
+              HasSubstr("waits for lanes"));
 }
 
 TEST(Machine, FindsTrapsAndFailedAssertions) {
-  EXPECT_NE(found("setp.eq.u32 %p1, %r1, 33; @%p1 trap;").find("thread (33,0,0): trap"),
-            std::string::npos);
+  EXPECT_THAT(found("setp.eq.u32 %p1, %r1, 33; @%p1 trap;"), HasSubstr("thread (33,0,0): trap"));
 }
 
 TEST(Machine, RefusesImpossibleLaunches) {

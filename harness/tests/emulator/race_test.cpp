@@ -37,9 +37,9 @@ bool has_race(const std::string& body) {
 TEST(Races, ABarrierOrdersThreads) {
   EXPECT_EQ(races("st.shared.u32 [%r3], %r1; bar.sync 0; ld.shared.u32 %r5, [%r4];"), "");
   const std::string text = races("st.shared.u32 [%r3], %r1; ld.shared.u32 %r5, [%r4];");
-  EXPECT_NE(text.find("race: "), std::string::npos);
-  EXPECT_NE(text.find("of shared memory, which was "), std::string::npos) << text;
-  EXPECT_NE(text.find("k.cu:5"), std::string::npos) << text;
+  EXPECT_THAT(text, HasSubstr("race: "));
+  EXPECT_THAT(text, HasSubstr("of shared memory, which was ")) << text;
+  EXPECT_THAT(text, HasSubstr("k.cu:5")) << text;
   // Reads are ordered before the writes of the next round, too.
   EXPECT_TRUE(
       has_race("st.shared.u32 [%r3], %r1; bar.sync 0; ld.shared.u32 %r5, [%r4];"
@@ -133,9 +133,8 @@ W: )";
                   "@!%p1 bra E; " +
                   out),
             "");
-  EXPECT_NE(races("st.shared.u32 [%r3], %r1; bar.sync 0; @!%p1 bra E; " + out)
-                .find("no fence.proxy.async comes between"),
-            std::string::npos);
+  EXPECT_THAT(races("st.shared.u32 [%r3], %r1; bar.sync 0; @!%p1 bra E; " + out),
+              HasSubstr("no fence.proxy.async comes between"));
 }
 
 TEST(Races, SmallCopiesAreWaitedFor) {
@@ -172,12 +171,10 @@ std::string races_of_accumulators(const std::string& between) {
 // sums were called racing for these.
 TEST(Races, ACopyOfAnAccumulatorIsAsOldAsTheAccumulator) {
   const std::string race = "an accumulator was written, and no wgmma.fence came between";
-  EXPECT_EQ(races_of_accumulators("mov.f32 %f1, %f5; mov.f32 %f4, %f8;").find(race),
-            std::string::npos);
-  EXPECT_NE(races_of_accumulators("add.f32 %f1, %f5, %f6;").find(race), std::string::npos);
-  EXPECT_NE(races_of_accumulators("mov.f32 %f1, 0f00000000;").find(race), std::string::npos);
-  EXPECT_NE(races_of_accumulators("add.f32 %f5, %f5, %f6; mov.f32 %f1, %f5;").find(race),
-            std::string::npos);
+  EXPECT_THAT(races_of_accumulators("mov.f32 %f1, %f5; mov.f32 %f4, %f8;"), Not(HasSubstr(race)));
+  EXPECT_THAT(races_of_accumulators("add.f32 %f1, %f5, %f6;"), HasSubstr(race));
+  EXPECT_THAT(races_of_accumulators("mov.f32 %f1, 0f00000000;"), HasSubstr(race));
+  EXPECT_THAT(races_of_accumulators("add.f32 %f5, %f5, %f6; mov.f32 %f1, %f5;"), HasSubstr(race));
 }
 
 // Kernels that add up within a cluster run their epilogue once ahead of time, to fetch the
@@ -185,7 +182,7 @@ TEST(Races, ACopyOfAnAccumulatorIsAsOldAsTheAccumulator) {
 // a race was reported that no output can show.
 TEST(Races, AValueThatNothingDependsOnIsNone) {
   const std::string read = "st.shared.u32 [%r3], %r1; ld.shared.u32 %r5, [%r4];";
-  EXPECT_NE(races(read).find("race: reads byte"), std::string::npos);
+  EXPECT_THAT(races(read), HasSubstr("race: reads byte"));
   EXPECT_EQ(races(read + "mul.lo.u32 %r7, %r5, 3; mov.u32 %r5, 0;"), "");
   EXPECT_NE(races(read + "mul.lo.u32 %r7, %r5, 3; mov.u32 %r5, %r7;"), "");
   // An address, a lane's value for another lane, and a branch around a store.
@@ -234,10 +231,10 @@ W: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0; @!%p3 bra W; ld.shared.u32
 // sums of such values from other lanes that have none either, and select something else.
 TEST(Races, FindsUsesOfSharedMemoryThatNobodyWroteOnRequest) {
   const std::string read = "ld.shared.u32 %r5, [%r3];";
-  EXPECT_NE(races(read).find("uninitialised: reads byte"), std::string::npos);
+  EXPECT_THAT(races(read), HasSubstr("uninitialised: reads byte"));
   EXPECT_EQ(races(read, 1, false), "");
   EXPECT_EQ(races(read + "mov.u32 %r5, 0;"), "");
-  EXPECT_EQ(races(read + "selp.b32 %r5, %r5, 0, %p1;").find("thread (1,"), std::string::npos);
+  EXPECT_THAT(races(read + "selp.b32 %r5, %r5, 0, %p1;"), Not(HasSubstr("thread (1,")));
   const std::string row =
       "mov.u32 %r5, 1; and.b32 %r7, %r1, 2; setp.eq.u32 %p3, %r7, 0;"
       "@%p3 ld.shared.u32 %r5, [%r3]; shfl.sync.bfly.b32 %r5, %r5, 1, 31, -1;";
@@ -272,14 +269,12 @@ TEST(GlobalRaces, NameBothAccesses) {
   const std::string text = global_races(
       "add.u32 %r4, %r2, 1; ld.global.u32 %r6, [%rd5]; add.u32 %r6, %r6, %r4;"
       ".loc 1 6 1\nst.global.u32 [%rd5], %r6;");
-  EXPECT_NE(text.find("kernel k, k.cu:5, block (1,0,0), thread (0,0,0): race: reads 4 bytes at "),
-            std::string::npos)
+  EXPECT_THAT(text,
+              HasSubstr("kernel k, k.cu:5, block (1,0,0), thread (0,0,0): race: reads 4 bytes at "))
       << text;
-  EXPECT_NE(text.find("st.global.u32 (line 6) of block (0,0,0), thread (0,0,0) wrote;"),
-            std::string::npos)
+  EXPECT_THAT(text, HasSubstr("st.global.u32 (line 6) of block (0,0,0), thread (0,0,0) wrote;"))
       << text;
-  EXPECT_NE(global_races("st.global.u32 [%rd5], %r2;").find("race: writes 4 bytes"),
-            std::string::npos);
+  EXPECT_THAT(global_races("st.global.u32 [%rd5], %r2;"), HasSubstr("race: writes 4 bytes"));
 }
 
 TEST(GlobalRaces, AreNoneWithoutAnotherBlocksBytes) {
@@ -330,9 +325,8 @@ TEST(GlobalRaces, AreNoneBehindAFlag) {
   EXPECT_EQ(handed_over("fence.acq_rel.gpu; atom.global.add.u32 %r8, [%rd0+1024], 1;",
                         "atom.global.or.b32 %r7, [%rd0+1024], 0;"),
             "");
-  EXPECT_NE(handed_over("membar.gl; st.volatile.global.u32 [%rd0+1024], 1;", "mov.u32 %r7, 1;")
-                .find("race: reads 4 bytes"),
-            std::string::npos);
+  EXPECT_THAT(handed_over("membar.gl; st.volatile.global.u32 [%rd0+1024], 1;", "mov.u32 %r7, 1;"),
+              HasSubstr("race: reads 4 bytes"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "emulator/machine.h"
+#include "matchers.h"
 
 namespace assay::emulator {
 

@@ -47,9 +47,9 @@ std::string stored_at(int x, int y, int shared_offset = 0) {
 TEST(TensorCopy, ReportsWhatEndsALaunch) {
   EXPECT_EQ(stored_at(4, 3), "");
   EXPECT_EQ(stored_at(64, 32), "");
-  EXPECT_NE(stored_at(2, 0).find("does not begin at a multiple of 16 bytes"), std::string::npos);
-  EXPECT_NE(stored_at(0, -1).find("a store has a negative coordinate"), std::string::npos);
-  EXPECT_NE(stored_at(0, 0, 16).find("no multiple of 128"), std::string::npos);
+  EXPECT_THAT(stored_at(2, 0), HasSubstr("does not begin at a multiple of 16 bytes"));
+  EXPECT_THAT(stored_at(0, -1), HasSubstr("a store has a negative coordinate"));
+  EXPECT_THAT(stored_at(0, 0, 16), HasSubstr("no multiple of 128"));
 }
 
 TEST(TensorCopy, ReducesALineOfGlobalMemory) {

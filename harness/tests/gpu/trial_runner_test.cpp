@@ -40,7 +40,7 @@ TEST_F(TrialRunnerTest, ASlowLaunchEndsAtTheTimeLimitAndSaysSo) {
   ASSERT_EQ(outcome.status, Status::correct) << outcome.message;
   EXPECT_EQ(outcome.timing->stop, StopReason::time_limit);
   EXPECT_GE(outcome.timing->samples_ns.size(), 1u);
-  EXPECT_NE(outcome.message.find("time limit"), std::string::npos) << outcome.message;
+  EXPECT_THAT(outcome.message, testing::HasSubstr("time limit")) << outcome.message;
 }
 
 TEST_F(TrialRunnerTest, WhatIsNoSlowerThanNothingSaysSo) {

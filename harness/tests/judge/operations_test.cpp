@@ -153,18 +153,6 @@ TEST(Operations, ABiasHasAnElementForEachColumn) {
             "bias: x has 2 columns but bias 3 elements");
 }
 
-TEST(Operations, RowsAreNormalised) {
-  HostTensors tensors;
-  const double rms = std::sqrt(12.5);
-  EXPECT_THAT(computed("rms_norm", {{{"x", tensors.add({1, 2}, {3, 4})}}, {{"epsilon", 1e-12}}},
-                       tensors, {1, 2}),
-              AreNear(Values{3 / rms, 4 / rms}));
-  EXPECT_THAT(
-      computed("softmax", {{{"x", tensors.add({1, 3}, {1000, 1000 + std::log(2.0), 1000})}}},
-               tensors, {1, 3}),
-      AreNear(Values{0.25, 0.5, 0.25}));
-}
-
 // [[0, 10, 20], [0, 0, 0], [40, 30, 0]], whose last row is not in the order of its columns.
 TEST(Operations, ASparseMatrixMayHaveRowsOfAnyLengthInAnyOrder) {
   HostTensors tensors;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "device/fixtures.h"
+#include "matchers.h"
 #include "message_of.h"
 #include "space/plan_json.h"
 
@@ -165,11 +166,11 @@ TEST(Messages, DamageIsAnErrorThatSaysWhat) {
   for (const auto& item : good.items()) {
     nlohmann::json missing = good;
     missing.erase(item.key());
-    EXPECT_NE(sentence(missing).find(item.key()), std::string::npos) << item.key();
+    EXPECT_THAT(sentence(missing), HasSubstr(item.key())) << item.key();
   }
   nlohmann::json word = good;
   word["status"] = "splendid";
-  EXPECT_NE(sentence(word).find("splendid"), std::string::npos);
+  EXPECT_THAT(sentence(word), HasSubstr("splendid"));
   nlohmann::json type = good;
   type["device_ms"] = "soon";
   EXPECT_NE(sentence(type), "");
