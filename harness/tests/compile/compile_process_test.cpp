@@ -24,46 +24,44 @@ pid_t only_child() {
   return child;
 }
 
+class CompileProcessTest : public ::testing::Test {
+ protected:
+  const Nvrtc nvrtc_;
+  CompileProcess process_{nvrtc_};
+};
+
 Nvrtc::Unit unit(std::string text) { return {"x.cu", std::move(text), {}, {}}; }
 
-TEST(CompileProcessTest, OneProcessCompilesManyTimes) {
-  const Nvrtc nvrtc;
-  CompileProcess process(nvrtc);
+TEST_F(CompileProcessTest, OneProcessCompilesManyTimes) {
   for (int i = 0; i < 3; ++i) {
-    const auto good = process.compile({"x.cu",
-                                       "#include \"h.cuh\"\n",
-                                       {{"h.cuh", "extern \"C\" __global__ void k() {}\n"}},
-                                       {"--gpu-architecture=sm_80"}},
-                                      kNever);
+    const auto good = process_.compile({"x.cu",
+                                        "#include \"h.cuh\"\n",
+                                        {{"h.cuh", "extern \"C\" __global__ void k() {}\n"}},
+                                        {"--gpu-architecture=sm_80"}},
+                                       kNever);
     EXPECT_EQ(good.end, End::done);
     EXPECT_TRUE(good.output.ok) << good.output.log;
-    const auto bad = process.compile(unit("nothing"), kNever);
+    const auto bad = process_.compile(unit("nothing"), kNever);
     EXPECT_EQ(bad.end, End::done);
     EXPECT_FALSE(bad.output.ok);
     EXPECT_THAT(bad.output.log, ::testing::StartsWith("x.cu(1): error"));
   }
 }
 
-TEST(CompileProcessTest, AMessageLargerThanAnyBufferArrives) {
-  const Nvrtc nvrtc;
-  CompileProcess process(nvrtc);
+TEST_F(CompileProcessTest, AMessageLargerThanAnyBufferArrives) {
   const auto result =
-      process.compile(unit("//" + std::string(8 << 20, 'x') + "\nnothing\n"), kNever);
+      process_.compile(unit("//" + std::string(8 << 20, 'x') + "\nnothing\n"), kNever);
   EXPECT_EQ(result.end, End::done);
   EXPECT_THAT(result.output.log, ::testing::StartsWith("x.cu(2): error"));
 }
 
-TEST(CompileProcessTest, NoTimeIsATimeout) {
-  const Nvrtc nvrtc;
-  CompileProcess process(nvrtc);
-  EXPECT_EQ(process.compile(unit(""), {0, kNever.memory_bytes}).end, End::timeout);
+TEST_F(CompileProcessTest, NoTimeIsATimeout) {
+  EXPECT_EQ(process_.compile(unit(""), {0, kNever.memory_bytes}).end, End::timeout);
 }
 
 // Ctrl-Z for a minute was a timeout, for good.
-TEST(CompileProcessTest, WhileItIsStoppedNoTimePasses) {
-  const Nvrtc nvrtc;
-  CompileProcess process(nvrtc);
-  ASSERT_EQ(process.compile(unit(""), kNever).end, End::done);
+TEST_F(CompileProcessTest, WhileItIsStoppedNoTimePasses) {
+  ASSERT_EQ(process_.compile(unit(""), kNever).end, End::done);
   const pid_t child = only_child();
   ::kill(child, SIGSTOP);
   // Five times the patience later; whether the time suffices from then on is the machine's matter.
@@ -73,24 +71,20 @@ TEST(CompileProcessTest, WhileItIsStoppedNoTimePasses) {
     resumed = true;
     ::kill(child, SIGCONT);
   });
-  process.compile(unit(""), {0.2, kNever.memory_bytes});
+  process_.compile(unit(""), {0.2, kNever.memory_bytes});
   EXPECT_TRUE(resumed);
 }
 
-TEST(CompileProcessTest, DeathIsNamed) {
-  const Nvrtc nvrtc;
-  CompileProcess process(nvrtc);
-  process.kill();
-  const auto result = process.compile(unit(""), kNever);
+TEST_F(CompileProcessTest, DeathIsNamed) {
+  process_.kill();
+  const auto result = process_.compile(unit(""), kNever);
   EXPECT_EQ(result.end, End::death);
   EXPECT_EQ(result.cause_of_death, "signal 9 (Killed)");
   EXPECT_TRUE(result.killed);
 }
 
-TEST(CompileProcessTest, CtrlCIsTheParentsToHandle) {
-  const Nvrtc nvrtc;
-  CompileProcess process(nvrtc);
-  EXPECT_EQ(process.compile(unit(""), kNever).end, End::done);  // it runs
+TEST_F(CompileProcessTest, CtrlCIsTheParentsToHandle) {
+  EXPECT_EQ(process_.compile(unit(""), kNever).end, End::done);  // it runs
   // As the terminal does: to the whole group, which is this test's own.
   const pid_t group = ::fork();
   if (group == 0) {
@@ -99,7 +93,7 @@ TEST(CompileProcessTest, CtrlCIsTheParentsToHandle) {
     ::signal(SIGTERM, SIG_IGN);
     bool ok = false;
     {
-      CompileProcess inner(nvrtc);
+      CompileProcess inner(nvrtc_);
       ok = inner.compile(unit(""), kNever).end == End::done;
       ::kill(0, SIGINT);
       ::kill(0, SIGTERM);
@@ -114,9 +108,7 @@ TEST(CompileProcessTest, CtrlCIsTheParentsToHandle) {
 
 // NVRTC's front end takes the handlers of some signals in its first compile: from then on, SIGTERM
 // to the compiler alone was an error of the kernel.
-TEST(CompileProcessTest, ASignalInTheFirstCompileDoesNotEndIt) {
-  const Nvrtc nvrtc;
-  CompileProcess process(nvrtc);
+TEST_F(CompileProcessTest, ASignalInTheFirstCompileDoesNotEndIt) {
   const pid_t child = only_child();
   std::jthread sender([child](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
@@ -126,27 +118,25 @@ TEST(CompileProcessTest, ASignalInTheFirstCompileDoesNotEndIt) {
   });
   // The first signals come before the child blocks them: the parent, too, waits for its compilers.
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(process.compile(unit("__global__ void k(float* x) { *x = sinf(*x); }"), kNever).end,
+    EXPECT_EQ(process_.compile(unit("__global__ void k(float* x) { *x = sinf(*x); }"), kNever).end,
               End::done);
   }
 }
 
 // A TMPDIR that is not there, or full, once made every kernel one that cannot be compiled.
-TEST(CompileProcessTest, NeedsNoTmpdir) {
+TEST_F(CompileProcessTest, NeedsNoTmpdir) {
   const char* const before = std::getenv("TMPDIR");
   const std::string kept = before == nullptr ? "" : before;
   ::setenv("TMPDIR", "/nowhere", 1);
   const Nvrtc nvrtc;
-  CompileProcess process(nvrtc);
-  EXPECT_EQ(process.compile(unit(""), kNever).end, End::done);
+  EXPECT_EQ(CompileProcess(nvrtc).compile(unit(""), kNever).end, End::done);
   before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
 }
 
-TEST(CompileProcessTest, TheChildKeepsNoneOfTheParentsDescriptors) {
+TEST_F(CompileProcessTest, TheChildKeepsNoneOfTheParentsDescriptors) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
-  const Nvrtc nvrtc;
-  CompileProcess process(nvrtc);
+  CompileProcess process(nvrtc_);
   EXPECT_EQ(process.compile(unit(""), kNever).end, End::done);
   ::close(ends[1]);
   char byte;
