@@ -15,7 +15,7 @@ namespace assay {
 struct Hints {
   /// The fraction of the best speed that a model expects of a point.
   std::function<double(std::size_t index)> expected;
-  /// The fastest of similar problems, and what becomes of them here (adapt.h).
+  /// The fastest of similar problems, and what becomes of them here.
   const std::vector<std::size_t>& winners;
   /// By parameter and value: what it is as a factor, of a tile's area for example; 0: of nothing.
   const std::vector<std::vector<double>>& sizes;

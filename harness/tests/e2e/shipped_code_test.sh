@@ -28,7 +28,11 @@ python3 - "$assay" "$tree" "$has_sass" <<'PYTHON' >output 2>&1 || fail 'what ins
 import itertools, json, pathlib, re, subprocess, sys
 assay, tree, has_sass = sys.argv[1:]
 files = [*pathlib.Path(tree, "kernels").glob("*.yaml"), *pathlib.Path(tree, "kernels/examples").glob("*.yaml")]
-archs = {path.stem: re.search(r"^arch: *\[(.*)\]", path.read_text(), re.M).group(1) for path in files}
+def arch_of(path):
+    text = path.read_text()
+    own = re.search(r"^arch: *\[(.*)\]", text, re.M)
+    return own[1] if own else arch_of(path.with_stem(re.search(r"^like: *(\w+)", text, re.M)[1]))
+archs = {path.stem: arch_of(path) for path in files}
 # Newer GPUs take long to compile for, so that where only PTX can be read one kernel stands for all.
 newer = ["100", "120"] if has_sass == "yes" else []
 unseen = set(archs)

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "gpu_fixture.h"
 #include "matchers.h"
+#include "spec/like.h"
 
 namespace assay {
 namespace {
@@ -257,7 +258,9 @@ TEST_P(ShippedBaselines, Count) {
     std::filesystem::create_symlink(test::source_folder() / "kernels" / name,
                                     folder_.path() / name);
   }
-  const std::string op = read_file(folder_.path() / "ops" / (GetParam() + ".yaml"));
+  const auto op_path = folder_.path() / "ops" / (GetParam() + ".yaml");
+  const auto base_path = file_it_is_like(op_path);
+  const std::string op = read_file(op_path) + (base_path.empty() ? "" : read_file(base_path));
   const KernelSpec kernel =
       load_kernel(folder_.write("work.yaml", "kernel: work\n" + op.substr(0, op.find('\n')) +
                                                  "\narch: [80]\n" + sizes_of_op(op) + kLaunches));

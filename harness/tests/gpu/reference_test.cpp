@@ -309,7 +309,7 @@ TEST_F(ReferenceTest, AFillThatCannotBeTrustedIsRefused) {
   word.reference = "[{add: {a: x, b: y, out: out}}]";
   word.code = "out[i] = x[i] + y[i];";
   const std::pair<std::string, std::string> mistakes[] = {
-      {"", ""}, {"y[M * N] = 0;", "writes outside of it"}, {"x[0] = 0;", "changes x"}};
+      {"", ""}, {"y[M * N] = 0;", "writes outside of it"}, {"y[i] = 3; x[0] = 0;", "changes x"}};
   for (const auto& [code, mistake] : mistakes) {
     word.own_reference =
         "extern \"C\" __global__ void make(float* x, float* y) {\n"

@@ -16,6 +16,7 @@
 #include "cuda/handles.h"
 #include "gpu_fixture.h"
 #include "space/space.h"
+#include "spec/like.h"
 #include "spec/twins.h"
 #include "worker/prepared_trial.h"
 #include "worker/worker_state.h"
@@ -292,8 +293,9 @@ class LayerNorm : public RandomConfigurations, public testing::WithParamInterfac
     write_rows("rows.cu", GetParam().element);
     const bool is_f32 = name.ends_with("f32");
     const std::string file = (is_f32 ? name : "ln_linear_gelu") + ".yaml";
-    folder_.write(file, read_file(shipped / file));
-    const std::string op_file = "ops/" + file;
+    std::filesystem::create_directory(folder_.path() / "ops");
+    copy_whole(file);
+    const std::string op_file = copy_whole("ops/" + file);  // has the fills
     std::string op = read_file(shipped / op_file);
     const auto fill = [&](const std::string& before, const std::string& file_of_rows,
                           const std::string& dim, const std::string& arg) {
@@ -309,12 +311,19 @@ class LayerNorm : public RandomConfigurations, public testing::WithParamInterfac
       write_rows("weights.cu", GetParam().of_weights);
       fill("fill: {name: normal, std: 1 / sqrt(K)}}", "weights.cu", "N", "W");
     }
-    std::filesystem::create_directory(folder_.path() / "ops");
     folder_.write(op_file, op);
     return find_kernel(folder_.path(), name).value();
   }
 
  private:
+  /// Copies a shipped file, and the one that it is like. The last of them.
+  std::string copy_whole(const std::string& file) {
+    const auto shipped = test::source_folder() / "kernels";
+    folder_.write(file, read_file(shipped / file));
+    const std::filesystem::path base = file_it_is_like(shipped / file);
+    return base.empty() ? file : copy_whole(base.lexically_relative(shipped).string());
+  }
+
   /// The kernel that fills rows with such elements.
   void write_rows(const std::string& file, const std::string& element) {
     folder_.write(file,
