@@ -67,7 +67,9 @@ bool is_capturing(const Driver& driver, CUstream stream) {
 
 /// All that decides a choice.
 std::string key_of(const assay_request& request, CUdevice device) {
-  std::string key(request.op);
+  std::string key;
+  key.reserve(192);  // one allocation for what most requests have
+  key += request.op;
   const auto add = [&](const auto& value) {
     key.append(reinterpret_cast<const char*>(&value), sizeof value);
   };
