@@ -218,13 +218,13 @@ std::array<int, 32> shuffle_sources(const Warp& warp, const Op& op, std::uint32_
 }
 
 std::vector<Rule> move_rules() {
-  using U = std::uint32_t;
-  using U64 = std::uint64_t;
+  using B32 = std::uint32_t;
+  using B64 = std::uint64_t;
   return {{"mov *", "", decode_mov},
           {"cvta *", "", decode_cvta},
           {"isspacep *", "px", is_in_window},
-          {"mapa", "ttu", lanewise<Mapped, U, U, U>, 0, lanewise<Mapped, U64, U64, U>},
-          {"getctarank", "ut", lanewise<RankOf, U, U>, 0, lanewise<RankOf, U, U64>},
+          {"mapa", "ttu", lanewise<Mapped, B32, B32, B32>, 0, lanewise<Mapped, B64, B64, B32>},
+          {"getctarank", "ut", lanewise<RankOf, B32, B32>, 0, lanewise<RankOf, B32, B64>},
           {"fence proxy async|async::global|async::shared::cta *", "",
            [](Warp& warp, const Op&, std::uint32_t) { fence_async(warp); }},
           {"fence proxy *", "", do_nothing},
