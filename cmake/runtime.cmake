@@ -36,7 +36,7 @@ foreach(part hot cold)
   target_link_libraries(${objects} PRIVATE nlohmann_json::nlohmann_json)
   target_compile_options(${objects} PRIVATE -fPIC -ffunction-sections -fdata-sections
     -fvisibility=hidden -fvisibility-inlines-hidden -fno-gnu-unique
-    "-DJSON_ASSERT(x)=")  # by which nlohmann checks itself: a seventh of the time to open a pack
+    "-DJSON_ASSERT(x)=")  # nlohmann's checks of itself took a seventh of the time to open a pack
   # libxxhash.a is not compiled for shared libraries.
   target_compile_definitions(${objects} PRIVATE
     XXH_INLINE_ALL ASSAY_VERSION="${PROJECT_VERSION}")

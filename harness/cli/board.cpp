@@ -331,7 +331,7 @@ fs::path contract_of(const fs::path& given, const fs::path& op_path, const fs::p
     for (const auto& entry : fs::directory_iterator(given)) {
       if (is_contract(entry.path())) contracts.push_back(entry.path());
     }
-    std::vector<fs::path> bases;  // of others here
+    std::vector<fs::path> bases;  // contracts that others in the folder are like
     for (const fs::path& contract : contracts) bases.push_back(file_it_is_like(contract));
     std::erase_if(contracts, [&](const fs::path& contract) {
       return std::ranges::find(bases, contract) != bases.end();

@@ -9,8 +9,8 @@ namespace {
 namespace fs = std::filesystem;
 using Entries = std::vector<YamlEntry>;
 
-/// The map of both, in the order of `base`. An entry that only `own` has stands ahead of the next
-/// one that both have, else last.
+/// The entries of both maps, in the order of `base`. An entry of `own` alone stands ahead of the
+/// next entry of `own` that `base` has too, else last.
 Entries merged(Entries base, const Entries& own) {
   std::size_t at = base.size();
   for (const YamlEntry& entry : std::views::reverse(own)) {
