@@ -310,6 +310,7 @@ void derive(Timing& timing) {
   timing.median_ns = kept_ns(time_ns.value);
   timing.ci_low_ns = kept_ns(time_ns.low);
   timing.ci_high_ns = kept_ns(time_ns.high);
+  if (timing.clocks_mhz.empty()) return;  // a recording has only the median of those of a trial
   std::vector<double> known_mhz = timing.clocks_mhz;
   std::erase_if(known_mhz, [](double mhz) { return !(mhz > 0); });
   timing.clock_mhz = known_mhz.empty() ? 0 : median(known_mhz);
@@ -323,6 +324,9 @@ std::string contradiction(const Timing& timing) {
   }
   if (!timing.clocks_mhz.empty() && timing.clocks_mhz.size() != timing.samples_ns.size()) {
     return "'clocks_mhz' has a clock for some samples only";
+  }
+  if (!(timing.clock_mhz >= 0) || std::isinf(timing.clock_mhz)) {
+    return fmt::format("'clock_mhz' is {}, which is no clock", timing.clock_mhz);
   }
   const Interval time_ns = median_or_range(timing.samples_ns);
   // An end that is infinite says nothing.

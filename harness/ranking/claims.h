@@ -26,7 +26,7 @@ std::string contradiction(const RankRecord& rank);
 std::string derive(RankRecord& rank);
 
 /// Fills in what follows from the samples of a time, which must be there: the median with its
-/// interval, which of few samples is their range, and the clock.
+/// interval, which of few samples is their range, and the clock if those of the samples are there.
 void derive(Timing& timing);
 
 /// The median of a time and the interval of that.

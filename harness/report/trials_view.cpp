@@ -98,12 +98,13 @@ Json state_json(const std::optional<GpuState>& state) {
 }
 
 std::string clock_text(const Timing& timing) {
+  if (timing.clock_mhz <= 0) return "";
+  std::string text = fmt::format("{:.0f} MHz median of the SMs", timing.clock_mhz);
   std::vector<double> known = timing.clocks_mhz;
   std::erase(known, 0);
-  if (known.empty()) return "";
+  if (known.empty()) return text;  // a recording has no more
   const auto [low, high] = std::ranges::minmax_element(known);
-  return fmt::format("{:.0f} MHz median of the SMs, {:.0f} .. {:.0f}", timing.clock_mhz, *low,
-                     *high);
+  return text + fmt::format(", {:.0f} .. {:.0f}", *low, *high);
 }
 
 /// "throttled 3x: power cap": how many samples were taken at a clock held down, and what the driver

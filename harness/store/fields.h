@@ -22,7 +22,7 @@ enum How : unsigned {
   kMilliseconds = 1,  // of nanoseconds, to a tenth of one
   kMicroseconds = 2,  // milliseconds, to a thousandth of one
   kSixDigits = 4,
-  kClocks = 8,     // else a list of numbers is one of samples
+  kClocks = 8,     // in whole MHz; else a list of numbers is one of samples
   kFigures = 16,   // else pairs of names and numbers are a problem
   kLenient = 32,   // written always; where it is missing, it is 0 or empty
   kOptional = 64,  // likewise, and left out where it is 0, false or empty
@@ -164,7 +164,8 @@ void fields(Visit& visit, Record& state) {
   visit({"temperature_c", kSixDigits | kLenient}, state.temperature_c);
 }
 
-/// In a recording the samples are not among the fields, but before them, at "times/runtimes".
+/// In a recording the samples are not among the fields, but before them, at "times/runtimes". Their
+/// clocks are read from older ones only.
 template <class Visit, Of<Timing> Record>
 void fields(Visit& visit, Record& timing) {
   visit({"times_ns", nullptr}, timing.samples_ns);
@@ -172,7 +173,7 @@ void fields(Visit& visit, Record& timing) {
         timing.ci_high_ns);
   visit({"stop"}, timing.stop);
   visit({"clocks_mhz", kClocks | kOptional}, timing.clocks_mhz);
-  visit({"clock_mhz", nullptr}, timing.clock_mhz);
+  visit({"clock_mhz", kClocks | kOptional}, timing.clock_mhz);
   visit({kHere, "gpu_state"}, timing.state);
   visit({"num_throttled", kOptional}, timing.num_throttled);
   visit({"time_limit_s", kSixDigits | kIfKnown}, timing.time_limit_s);

@@ -21,7 +21,6 @@ constexpr std::string_view kDigits =
     "0123456789bcdfghjklmnpqrsvwyzBCDFGHJKLMNPQRSVWYZ!#$%*+,.:;=?@_";
 // The first of two characters: how often all digits are counted through before the second.
 constexpr std::string_view kTurns = "/&-<>[]^{|}~";
-constexpr double kMaxExact = 9007199254740992;  // 2^53
 
 /// Takes a number and the character behind it off the front of the text.
 template <class T>

@@ -35,6 +35,8 @@ std::optional<std::vector<double>> unpack_samples(std::string_view text, int par
 inline constexpr int kPartsPerNs = 10;
 inline constexpr int kPartsPerMhz = 1;
 
+inline constexpr double kMaxExact = 9007199254740992;  // 2^53: whole numbers below it are exact
+
 }  // namespace assay
 
 /// What the lines of a recording are made of, read from JSON. All throw Damage where a part that

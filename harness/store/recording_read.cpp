@@ -165,6 +165,7 @@ class JsonFields {
     }
     Timing& timing = *member_of(member);
     if (samples) timing.samples_ns = read_runtimes(*samples);
+    if (!timing.clocks_mhz.empty()) timing.clock_mhz = 0;  // it followed from those
     JsonFields others(object_, defined_, is_whole, timing.samples_ns.size());
     fields(others, timing);
     if (!timing.samples_ns.empty()) derive(timing);

@@ -51,10 +51,16 @@ OrderedJson runtimes(const std::vector<double>& samples_ns) {
 }
 
 // Whole megahertz: clocks move in steps of 15, and stamps of a short kernel are no finer.
+OrderedJson megahertz(double mhz) {
+  const double whole = std::round(mhz);
+  if (std::abs(whole) < kMaxExact) return static_cast<std::int64_t>(whole);
+  return real(whole);
+}
+
 OrderedJson clocks(const std::vector<double>& clocks_mhz) {
   if (auto packed = pack_samples(clocks_mhz, kPartsPerMhz)) return *std::move(packed);
   OrderedJson list = OrderedJson::array();
-  for (const double mhz : clocks_mhz) list.push_back(real(std::round(mhz)));
+  for (const double mhz : clocks_mhz) list.push_back(megahertz(mhz));
   return list;
 }
 
@@ -224,6 +230,7 @@ class Writer {
 
     static OrderedJson number(const Field& field, double value) {
       if (field.is(kMilliseconds)) return milliseconds(value);
+      if (field.is(kClocks)) return megahertz(value);
       if (field.is(kMicroseconds)) return real(std::round(value * 1e3) / 1e3);
       return field.is(kSixDigits) ? significant(value) : real(value);
     }
@@ -239,6 +246,8 @@ class Writer {
       if constexpr (std::same_as<T, Timing>) {
         place(field.key) = runtimes(value.samples_ns);
         fields(*this, value);
+        // The clocks were a twelfth of a recording, and only their median is of use later.
+        json.erase("clocks_mhz");
         // A recording that does not say is taken to have had the default.
         if (value.time_limit_s == MeasureSpec{}.max_seconds_per_config) json.erase("time_limit_s");
       } else if constexpr (!std::same_as<T, typename Held<T>::Type>) {

@@ -50,6 +50,8 @@ TEST(TrialText, ShowsTheClockAndWhatHeldItDown) {
   EXPECT_THAT(times_text({row}, 0), HasSubstr("1965 MHz"));
   EXPECT_THAT(times_text({row}, 0), HasSubstr("correct, stopped early"));
   EXPECT_EQ(nlohmann::json::parse(trial_json(row))["timing"]["state"]["power_w"], 699.6);
+  timing.clocks_mhz.clear();  // as from a recording
+  EXPECT_THAT(trial_text(row), HasSubstr("1965 MHz median of the SMs\n"));
 }
 
 // `assay profile` said that `assay show` has what it counted, and it had not.

@@ -150,7 +150,7 @@ TEST(Import, AndRecordAreInversesForEveryStopReason) {
   recording.trials.clear();
   recording.baselines.resize(1);
   for (int i = 0; to_text(static_cast<StopReason>(i)) != "unknown"; ++i) {
-    TrialRecord trial = timed_record(key_of(i));
+    TrialRecord trial = recorded_trial(key_of(i));
     trial.outcome.timing->stop = static_cast<StopReason>(i);
     recording.trials.push_back(trial);
     BaselineRecord baseline = recording.baselines[0];

@@ -10,13 +10,22 @@
 
 namespace assay {
 
+/// What a recording keeps of timed_record().
+inline TrialRecord recorded_trial(const TrialKey& key) {
+  TrialRecord trial = timed_record(key);
+  Timing& timing = trial.outcome.timing.value();
+  timing.clock_mhz = std::round(timing.clock_mhz);
+  timing.clocks_mhz.clear();
+  return trial;
+}
+
 /// Trials, baselines and verdicts with all that a recording can hold.
 inline Recording sample_recording() {
   Recording recording;
   recording.sweep = "gemm_h200";
   recording.device = h200();
   recording.recorded_at = "2026-11-21";
-  recording.trials.push_back(timed_record(key_of(1)));
+  recording.trials.push_back(recorded_trial(key_of(1)));
   recording.trials.back().verification = {{{"data", CheckResult::passed, "16 seeds"},
                                            {"racecheck", CheckResult::failed, "Race reported"},
                                            {"streams", CheckResult::skipped, ""}},

@@ -74,8 +74,12 @@ TEST(Recording, WhatFollowsFromSamplesIsComputed) {
             ":11: gemm BLOCK=4 is there twice");
   EXPECT_EQ(damage(R"("registers":128,"skew")", R"("registers":127,"skew")"),
             ":13: the verdict was computed with 127 registers of " + winner + ", which has 128");
-  EXPECT_EQ(damage(R"("clocks_mhz":"0 15 )", R"("clocks_mhz":"0 15 0)"),
-            ":6: 'clocks_mhz' is not a list of 7 numbers");
+  EXPECT_EQ(damage(R"("clocks_mhz":"1755 15 )", R"("clocks_mhz":"1755 15 0)"),
+            ":11: 'clocks_mhz' is not a list of 3 numbers");
+  EXPECT_EQ(damage(R"("clock_mhz":1973)", R"("clock_mhz":-1)"),
+            ":6: 'clock_mhz' is -1, which is no clock");
+  EXPECT_EQ(damage(R"("clock_mhz":1973)", R"("clock_mhz":"nan")"),
+            ":6: 'clock_mhz' is nan, which is no clock");
 }
 
 /// A header, three definitions, and the trial.
@@ -108,6 +112,14 @@ TEST(Recording, WhatWasOnlyCompiledIsNotCorrect) {
   EXPECT_EQ(describe(read_text(folder, text)), describe(recording));
 }
 
+TEST(Recording, OfTheClocksOfATrialItHasTheMedian) {
+  Recording recording = sample_recording();
+  const std::string text = written(recording);
+  EXPECT_THAT(text, HasSubstr(R"("stop":"precision","clock_mhz":1973,)"));
+  recording.trials[0].outcome.timing = timed_record(key_of(1)).outcome.timing;
+  EXPECT_EQ(written(recording), text);
+}
+
 // A kernel that must move 60 bytes had a roofline of 0.0 ms: written, and gone when it was read.
 TEST(Recording, ARooflineOfLessThanItsDigitsIsLeftOut) {
   Recording recording = sample_recording();
@@ -131,14 +143,17 @@ TEST(Recording, AnOlderOneIsReadToo) {
           R"({"configuration":{"BLOCK":2},"times":{"runtimes":"1200 32 012345678"},)"
           R"("time":0.001328,"interval":[0.001232,0.001424],"clocks_mhz":[1,2,3,4,5,6,7,8,9]})"
           "\n"
+          R"({"configuration":{"BLOCK":3},"clocks_mhz":null})"
+          "\n"
           R"({"timestamp":"2026-11-21T11:00:00Z","op":"gemm_bf16","protocol":0,)"
           R"("problem":{"M":16},"rounds":3,"rank":[{"kernel":"gemm","config":"BLOCK=1",)"
           R"("time":0.000002,"ratio_to_best":[1,1,1],"speedup":[0,0,0],"winner":true,)"
           R"("tied":true,"runtimes":[0.000002,0.000002,0.000003]}]})"
           "\n";
   TempFolder folder;
-  const Recording recording = read_text(folder, text);
-  ASSERT_EQ(recording.trials.size(), 2u);
+  Recording recording = read_text(folder, text);
+  ASSERT_EQ(recording.trials.size(), 3u);
+  EXPECT_EQ(recording.trials[2].outcome.timing->clock_mhz, 0);
   const Timing& timing = recording.trials[1].outcome.timing.value();
   EXPECT_EQ(timing.samples_ns.size(), 9u);
   EXPECT_EQ(timing.median_ns, 1328);
@@ -150,6 +165,7 @@ TEST(Recording, AnOlderOneIsReadToo) {
   EXPECT_TRUE(recording.ranks[0].entries[0].tied);
   EXPECT_EQ(recording.ranks[0].entries[0].ratio_to_best.value, 1);
   EXPECT_LT(written(recording).size(), text.size());
+  recording.trials[1].outcome.timing->clocks_mhz.clear();  // of which the median is kept
   EXPECT_EQ(describe(read_text(folder, written(recording))), describe(recording));
 }
 
@@ -178,7 +194,7 @@ TEST(Recording, ALineLeavesOutWhatIsAsInTheLineBefore) {
   Recording recording = sample_recording();
   recording.baselines.clear();
   recording.ranks.clear();
-  recording.trials.assign(4, timed_record(key_of(1)));
+  recording.trials.assign(4, recorded_trial(key_of(1)));
   recording.trials[1].config[0].second = 2;
   recording.trials[1].outcome.timing = timing_of(std::vector<double>(9, 64));
   recording.trials[2].outcome = {};
@@ -222,7 +238,7 @@ TEST(Recording, ACodeIsWrittenOnce) {
   Recording recording = sample_recording();
   recording.baselines.clear();
   recording.ranks.resize(1);
-  recording.trials.assign(4, timed_record(key_of(1)));
+  recording.trials.assign(4, recorded_trial(key_of(1)));
   recording.trials[1].config[0].second = 2;
   recording.trials[1].compile.cubin_hash = "another";
   for (int i : {2, 3}) {
@@ -255,7 +271,7 @@ TEST(Recording, ALineStandsAloneToo) {
   TempFolder folder;
   const Recording recording = read_text(folder, text + "\r\n\n");
   ASSERT_EQ(recording.trials.size(), 1u);
-  EXPECT_EQ(describe(recording.trials[0]), describe(timed_record(key_of(1))));
+  EXPECT_EQ(describe(recording.trials[0]), describe(recorded_trial(key_of(1))));
 }
 
 TEST(Recording, IgnoresKeysOfTheFuture) {
@@ -315,7 +331,7 @@ TEST(Recording, DamageNamesTheLine) {
   };
   EXPECT_EQ(sampled("\"fast\""), ":5: 'runtimes' is neither a list nor a text of samples");
   EXPECT_EQ(sampled("[\"fast\"]"), ":5: 'runtimes' is not a number");
-  EXPECT_EQ(sampled("[]"), ":5: 'clocks_mhz' is not a list of 0 numbers");
+  EXPECT_EQ(sampled("[]"), ":5: 'time' has no samples");
   EXPECT_EQ(sampled("[0,0,0,0,0,0,0]"), ":5: 'runtimes' has 0 ns, which is no time");
   EXPECT_EQ(sampled("[1,1,1,1,1,1,-1]"), ":5: 'runtimes' has -1000000 ns, which is no time");
   EXPECT_EQ(changed(R"("num_throttled":2)", R"("num_throttled":true)"),
