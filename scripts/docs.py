@@ -36,12 +36,13 @@ PAGES = [
 ]
 COMMAND = re.compile(r"(build/|scripts/|(assay|ninja|cmake|cmp|cp|mkdir|python3|node|sqlite3) "
                      r"|compute-sanitizer |\(cd build|config\+?=)")
-# The first command builds all: a small sweep of the same file stands for it. The other compiles all
-# winners, which takes as long as half of the pages: the one that its page launches stands for them.
-PACK = ("build/assay export --format pack --op gemm_bf16 "
-        "--db results/recorded/nvidia_h200/gemm_h200.jsonl --output gemm.pack")
+# The first command builds all: a small sweep of the same file stands for it. The others compile all
+# winners, which takes as long as half of the pages: one stands for them, which a page launches.
+PACKS = [f"build/assay export --format pack --op gemm_bf16 "
+         f"--db results/recorded/nvidia_h200/{recording}.jsonl --output {pack}.pack"
+         for recording, pack in (("gemm_h200", "gemm"), ("gemm_sizes", "sizes"))]
 IN_PLACE = {"scripts/sweep.sh": "build/assay sweep sweeps/gemm.yaml --problem M=1,N=4096,K=4096",
-            PACK: PACK + " --problem M=16,N=4096,K=4096"}
+            **{pack: pack + " --problem M=16,N=4096,K=4096" for pack in PACKS}}
 LONG = re.compile(r"(scripts/(setup|build|release|test|record|page|sanitize|fuzz|torture|slurm_sweep"
                   r"|kernel_gate|runtime_threads)\.sh|scripts/(warm_start|same_code|pack_check|launch_check)\.py|scripts/gpus_table\.py \w+ \w+$"
                   r"|ninja |cmake |node |compute-sanitizer |\(cd build"
