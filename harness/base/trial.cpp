@@ -1,7 +1,6 @@
 #include "base/trial.h"
 
 #include <array>
-#include <utility>
 
 namespace assay {
 namespace {

@@ -4,7 +4,6 @@
 #include <cuda.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "emulator/gpu.h"

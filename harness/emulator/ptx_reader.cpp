@@ -1,7 +1,4 @@
 #include <algorithm>
-#include <bit>
-#include <charconv>
-#include <cstring>
 #include <tuple>
 
 #include "base/find_named.h"

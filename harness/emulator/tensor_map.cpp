@@ -1,7 +1,6 @@
 #include "emulator/tensor_map.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <type_traits>
 

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <iterator>
 #include <map>

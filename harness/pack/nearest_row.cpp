@@ -1,7 +1,6 @@
 #include "pack/nearest_row.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <limits>
 #include <vector>
 

@@ -17,7 +17,6 @@
 #include "base/find_named.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "pack/kernel_json.h"
 #include "pack/nearest_row.h"
 

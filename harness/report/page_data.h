@@ -2,8 +2,6 @@
 
 #include <functional>
 #include <map>
-#include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -5,7 +5,6 @@
 #include <string>
 #include <type_traits>
 #include <unordered_map>
-#include <utility>
 
 #include "base/rank.h"
 #include "ranking/claims.h"

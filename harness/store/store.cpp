@@ -1,7 +1,6 @@
 #include "store/store.h"
 
 #include <fmt/format.h>
-#include <sqlite3.h>
 
 #include <algorithm>
 #include <future>

@@ -4,10 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #include "ranking/comparison.h"
 
-#include <algorithm>
 #include <cmath>
 #include <random>
 

@@ -10,7 +10,6 @@
 #include "report/example_rows.h"
 #include "report/golden.h"
 #include "space/plan.h"
-#include "spec/twins.h"
 #include "temp_folder.h"
 
 namespace assay {

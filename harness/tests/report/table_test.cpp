@@ -1,7 +1,6 @@
 #include "report/table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <sstream>
 

@@ -1,6 +1,5 @@
 #include "space/launched.h"
 
-#include "base/error.h"
 #include "space/plan.h"
 #include "space/test_kernel.h"
 #include "temp_folder.h"

@@ -3,7 +3,6 @@
 #include "matchers.h"
 #include "message_of.h"
 #include "space/plan.h"
-#include "space/plan_json.h"
 #include "space/test_kernel.h"
 #include "spec/kernel_spec.h"
 #include "temp_folder.h"

@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sqlite3.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 
 #include <array>
 #include <fstream>
