@@ -102,10 +102,10 @@ struct Prepared {
 /// sentence for people (or NVRTC's log).
 struct Outcome {
   Status status = Status::correct;
-  std::string kind;
-  std::string message;
-  std::optional<Validation> validation;
-  std::optional<Timing> timing;
+  std::string kind = {};
+  std::string message = {};
+  std::optional<Validation> validation = {};
+  std::optional<Timing> timing = {};
   double device_ms = 0;  // wall time that the device spent on this trial, check and timing together
   std::optional<Prepared> prepared = {};
   /// The text of the configuration of the same kernel that was run in place of this one: it has the

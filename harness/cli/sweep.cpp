@@ -255,15 +255,12 @@ int run_on_all(const SweepOptions& options, Json& summaries) {
                            include_directories, summaries);
   if (options.verify != "full") return worst;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
-    const int index = gpus[i];
-    VerifyOptions verify;
-    verify.gpu = index;
-    verify.kernels = kernel_directory.string();
+    VerifyOptions verify{{kernel_directory.string(), options.include}, {}};
+    verify.gpu = gpus[i];
     verify.json = options.json;
     verify.results.db = options.db;
     verify.results.sweep = sweep.name;
     verify.results.problem = options.problem;
-    verify.include = options.include;
     verify.missing = true;
     const VerifyReport report = verify_winners(verify);
     if (options.json) summaries[i]["verification"] = report.document;

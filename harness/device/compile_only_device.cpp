@@ -41,11 +41,8 @@ class CompileOnlyDevice : public Device {
       for (const LaunchPlan& launch : *launches) {
         const auto found = limits.find(launch.symbol.empty() ? launch.entry : launch.symbol);
         const KernelLimits of = found == limits.end() ? KernelLimits() : found->second;
-        outcome.message = why_refused(launch, of, info_);
-        if (outcome.message.empty()) continue;
-        outcome.status = Status::runtime;
-        outcome.kind = "launch";
-        return outcome;
+        const std::string why = why_refused(launch, of, info_);
+        if (!why.empty()) return {Status::runtime, "launch", why};
       }
     }
     outcome.status = Status::compiled;

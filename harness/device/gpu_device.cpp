@@ -50,11 +50,7 @@ Outcome lost_context_outcome(const RerankResult& result) {
   if (result.duplicate && result.duplicate->outcome.status != Status::correct) {
     return result.duplicate->outcome;
   }
-  Outcome lost;
-  lost.status = Status::runtime;
-  lost.kind = "sticky";
-  lost.message = "a baseline lost the context";
-  return lost;
+  return {Status::runtime, "sticky", "a baseline lost the context"};
 }
 
 // The time of a kernel depends, by some 30 ns, on where its code and data lie, and that stays the

@@ -36,14 +36,6 @@ constexpr std::int64_t kLeastMemoryForResting = std::int64_t{16} << 30;
 constexpr const char* kKilled = "killed";
 constexpr const char* kCrash = "crash";  // of one whose workers died of themselves, both of them
 
-Outcome failure(Status status, std::string kind, std::string text) {
-  Outcome outcome;
-  outcome.status = status;
-  outcome.kind = std::move(kind);
-  outcome.message = std::move(text);
-  return outcome;
-}
-
 /// An answer's result. Throws what the worker threw.
 json result_of(json answer) {
   if (answer.contains("error")) {
@@ -228,18 +220,17 @@ std::optional<Outcome> GpuWorkers::ask_once(const json& request, double timeout_
       failed = read_answer(received.text, take);
       break;
     case Event::timed_out:
-      failed =
-          failure(Status::timeout, "hang",
-                  fmt::format("no answer within {:.3g} seconds; the worker was killed", timeout_s));
+      failed = {Status::timeout, "hang",
+                fmt::format("no answer within {:.3g} seconds; the worker was killed", timeout_s)};
       break;
     case Event::ended:
-      failed = failure(Status::runtime, kCrash, received.text);
+      failed = {Status::runtime, kCrash, received.text};
       break;
     case Event::killed:
-      failed = failure(Status::runtime, kKilled, received.text);
+      failed = {Status::runtime, kKilled, received.text};
       break;
     case Event::garbage:
-      failed = failure(Status::runtime, kCrash, "worker sent garbage: " + received.text);
+      failed = {Status::runtime, kCrash, "worker sent garbage: " + received.text};
       break;
   }
   if (failed) {
@@ -256,11 +247,11 @@ std::optional<Outcome> GpuWorkers::read_answer(const std::string& text, const Ta
     if (answer.contains("failed")) return message::decode<Outcome>(answer["failed"]);
     if (!answer.contains("error")) take(answer.at("result"));
   } catch (const std::exception& error) {
-    return failure(Status::runtime, kCrash, std::string("worker sent garbage: ") + error.what());
+    return Outcome{Status::runtime, kCrash, std::string("worker sent garbage: ") + error.what()};
   }
   context_lost_ = answer.value("context_lost", false);
   if (answer.contains("error")) {
-    if (context_lost_) return failure(Status::runtime, "sticky", answer["error"]);
+    if (context_lost_) return Outcome{Status::runtime, "sticky", answer["error"]};
     result_of(std::move(answer));
   }
   if (context_lost_) launch();

@@ -13,13 +13,10 @@ namespace assay {
 namespace {
 
 Outcome not_recorded(const TrialRequest& request, const std::string& provenance) {
-  Outcome outcome;
-  outcome.status = Status::runtime;
-  outcome.kind = "not_recorded";
-  outcome.message = fmt::format("{} {} {} is not among the {} trials {}", request.plan.kernel,
-                                to_text(request.plan.problem), to_text(request.plan.config),
-                                request.measure.protocol, provenance);
-  return outcome;
+  return {Status::runtime, "not_recorded",
+          fmt::format("{} {} {} is not among the {} trials {}", request.plan.kernel,
+                      to_text(request.plan.problem), to_text(request.plan.config),
+                      request.measure.protocol, provenance)};
 }
 
 const RankEntry* find_entry(const RankRecord& rank, const std::string& kernel,

@@ -30,11 +30,7 @@ const char* kind_of(CUresult code) {
 }  // namespace
 
 Outcome runtime_outcome(const CudaError& error) {
-  Outcome outcome;
-  outcome.status = Status::runtime;
-  outcome.kind = kind_of(error.code());
-  outcome.message = error.what();
-  return outcome;
+  return {Status::runtime, kind_of(error.code()), error.what()};
 }
 
 }  // namespace assay

@@ -87,12 +87,10 @@ double require_unit_ns(const std::string& unit, std::string_view where) {
 
 /// Kernel Tuner's words for what failed, which stand where the time would.
 Outcome failure(std::string_view word) {
-  Outcome outcome;
-  outcome.kind = word;
-  outcome.status = word == "InvalidConfig"             ? Status::constraints
-                   : word == "CompilationFailedConfig" ? Status::compile
-                                                       : Status::runtime;
-  return outcome;
+  return {word == "InvalidConfig"             ? Status::constraints
+          : word == "CompilationFailedConfig" ? Status::compile
+                                              : Status::runtime,
+          std::string(word), ""};
 }
 
 /// All times of a cachefile are milliseconds.

@@ -37,10 +37,8 @@ std::string entries_there(const CompileResult& compiled, const std::filesystem::
 
 Outcome compile_failure(const CompileResult& compiled, const KernelSpec& kernel,
                         const Config& config) {
-  Outcome outcome;
-  outcome.status = Status::compile;
-  outcome.kind = compiled.kind;
-  outcome.message = compiled.log + entries_there(compiled, kernel.source_path);
+  Outcome outcome{Status::compile, compiled.kind,
+                  compiled.log + entries_there(compiled, kernel.source_path)};
   for (const auto& [name, value] : config) {
     if (compiled.log.find(fmt::format("identifier \"{}\" is undefined", name)) ==
         std::string::npos) {
@@ -99,10 +97,7 @@ std::vector<Measurement> compiled_figures(const Plan& plan, int cc,
 }  // namespace
 
 Filter SweepRun::filter(const std::string& op, const Problem& problem) {
-  Filter filter;
-  filter.op = op;
-  filter.problem = to_text(problem);
-  return filter;
+  return {.op = op, .problem = to_text(problem)};
 }
 
 const std::vector<std::vector<int>>* SweepRun::drawn_points(const KernelSpec& kernel,

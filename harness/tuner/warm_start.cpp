@@ -62,10 +62,8 @@ struct Measured {
 /// Nearest first.
 std::vector<Measured> measured(const Store& store, const KernelSpec& kernel,
                                const Problem& problem) {
-  Filter filter;
-  filter.kernel = kernel.name;
   std::map<std::pair<double, std::string>, Measured> by_distance;
-  for (const TrialRow& row : store.trials(filter)) {
+  for (const TrialRow& row : store.trials({.kernel = kernel.name})) {
     const TrialRecord& trial = row.record;
     const Outcome& outcome = trial.outcome;
     if (is_machine_fault(outcome.status, outcome.kind)) continue;

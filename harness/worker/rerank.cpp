@@ -278,10 +278,8 @@ void Race::check_candidates() {
     // Once the context is lost, this result is of no use: the parent has the others ranked again.
     if (!runnable.timed() || worker_.context_lost) continue;
     runnable.entry->outcome = worker_.guarded([&] {
-      Outcome outcome;
-      outcome.validation = runnable.trials.front()->check_over_numbers(
-          launches_before_check(runnable, &runnable == best));
-      return outcome;
+      return Outcome{.validation = runnable.trials.front()->check_over_numbers(
+                         launches_before_check(runnable, &runnable == best))};
     });
   }
   for (const DataKind kind : {DataKind::shifted, DataKind::scaled_rows, DataKind::sparse,

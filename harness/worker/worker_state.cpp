@@ -1,6 +1,5 @@
 #include "worker/worker_state.h"
 
-
 #include <cerrno>
 #include <cstring>
 #include <utility>
