@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <system_error>
 #include <thread>
@@ -101,26 +102,24 @@ int ChildProcess::poll(std::span<pollfd> waits, double& left_s) const {
 }
 
 std::optional<ChildProcess::Usage> ChildProcess::usage() const {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid_));
-  std::string line;
-  std::getline(file, line);
-  // The program's name, the second field, stands in parentheses and may hold anything.
-  const std::size_t name_end = line.rfind(')');
-  if (name_end == std::string::npos) return std::nullopt;
-  std::istringstream fields(line.substr(name_end + 1));
-  char state = 0;
-  std::string skipped;
-  double user_ticks = 0, system_ticks = 0, pages = 0;
-  fields >> state;
-  for (int field = 4; field < 14; ++field) fields >> skipped;
-  fields >> user_ticks >> system_ticks;
-  for (int field = 16; field < 24; ++field) fields >> skipped;
-  if (!(fields >> pages)) return std::nullopt;
+  const std::vector<std::string> fields = process_stat(pid_);
+  if (fields.size() < 22) return std::nullopt;
+  const std::string& state = fields[0];
+  const auto number = [&](std::size_t field) { return std::stod(fields[field - 3]); };  // proc(5)
   const double ticks_per_s = static_cast<double>(::sysconf(_SC_CLK_TCK));
   const double page_bytes = static_cast<double>(::sysconf(_SC_PAGESIZE));
-  return Usage{state == 'S' || state == 'D', state == 'T' || state == 't',
-               (user_ticks + system_ticks) / ticks_per_s,
-               static_cast<std::uint64_t>(pages * page_bytes)};
+  return Usage{state == "S" || state == "D", state == "T" || state == "t",
+               (number(14) + number(15)) / ticks_per_s,
+               static_cast<std::uint64_t>(number(24) * page_bytes)};
+}
+
+std::vector<std::string> process_stat(std::int64_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  std::getline(file, line);
+  // The program's name, the second field, stands in parentheses and may hold anything, even ')'.
+  std::istringstream fields(line.substr(line.rfind(')') + 1));
+  return {std::istream_iterator<std::string>(fields), {}};
 }
 
 int poll_until(std::span<pollfd> waits, Clock::time_point deadline) {

@@ -54,6 +54,9 @@ class ChildProcess {
   pid_t pid_;
 };
 
+/// The fields of /proc/PID/stat from the third, the state, on; none where there is no such process.
+std::vector<std::string> process_stat(std::int64_t pid);
+
 /// poll() that goes on after a signal. Returns how many are ready, 0 at the deadline, or -1 on an
 /// error. With time_point::max() there is no deadline.
 int poll_until(std::span<pollfd> waits, std::chrono::steady_clock::time_point deadline);

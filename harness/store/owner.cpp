@@ -5,9 +5,12 @@
 #include <array>
 #include <fstream>
 #include <optional>
-#include <sstream>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "base/child_process.h"
+#include "base/text.h"
 
 namespace assay {
 namespace {
@@ -21,21 +24,10 @@ std::string boot_id() {
 
 // When a process started; nothing if there is none, or only its remains (a zombie).
 std::optional<std::int64_t> process_start(std::int64_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
-  // The second field is the program's name in parentheses and may hold anything, even ')'.
-  const std::size_t name_end = line.rfind(')');
-  if (name_end == std::string::npos) return std::nullopt;
-  std::istringstream fields(line.substr(name_end + 1));
-  std::string state;
-  fields >> state;
-  if (state == "Z" || state == "X") return std::nullopt;
-  constexpr int kFieldsBetween = 18;  // proc(5): state is field 3, starttime field 22
-  std::int64_t value = 0;
-  for (int i = 0; i <= kFieldsBetween; ++i) fields >> value;
-  if (!fields) return std::nullopt;
-  return value;
+  constexpr std::size_t kStart = 22 - 3;  // proc(5): state is field 3, starttime field 22
+  const std::vector<std::string> fields = process_stat(pid);
+  if (fields.size() <= kStart || fields[0] == "Z" || fields[0] == "X") return std::nullopt;
+  return number_of<std::int64_t>(fields[kStart]);
 }
 
 // The host's name and the PID namespace: containers may have one name, but each counts its

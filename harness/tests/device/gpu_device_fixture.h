@@ -12,7 +12,9 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "base/child_process.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "device/gpu_device.h"
@@ -45,11 +47,8 @@ inline bool alive(pid_t pid) {
   if (std::distance(fs::directory_iterator(fmt::format("/proc/{}/task", pid), gone), {}) > 1) {
     return true;
   }
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string text;
-  std::getline(file, text);
-  const std::size_t name_end = text.rfind(") ");
-  return name_end != std::string::npos && text[name_end + 2] != 'Z';
+  const std::vector<std::string> fields = process_stat(pid);
+  return !fields.empty() && fields[0] != "Z";
 }
 
 template <typename Condition>
