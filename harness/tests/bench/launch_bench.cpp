@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/stats.h"
 #include "compile/nvrtc_compiler.h"
 #include "cuda/device_query.h"
 #include "launch/launcher.h"
@@ -58,15 +59,7 @@ Plan plan_of_sweep(NvrtcCompiler& compiler, const Choice& choice, const Problem&
   return plan;
 }
 
-double median(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-void check(assay_status status, const assay_error& error) {
-  if (status != ASSAY_OK) throw Error(fmt::format("{}: {}", assay_status_name(status), error.text));
-}
+using detail::check;
 
 int run(const std::string& path, const std::string& op, const Problem& given) {
   const Driver driver;

@@ -5,15 +5,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <assay/assay.hpp>
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "assay/assay.h"
 #include "base/error.h"
+#include "base/stats.h"
 #include "cuda/device_query.h"
 #include "launch/launcher.h"
 #include "launch/product_shape.h"
@@ -28,9 +30,7 @@ double ns_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 }
 
-void check(assay_status status, const assay_error& error) {
-  if (status != ASSAY_OK) throw Error(fmt::format("{}: {}", assay_status_name(status), error.text));
-}
+using detail::check;
 
 /// The median over batches of the time of one call. The GPU is waited for between batches, so that
 /// no call waits for room in the stream's queue.
@@ -44,8 +44,7 @@ double median_ns(const Driver& driver, int batches, int calls, const Call& call)
     times.push_back(ns_since(begin) / calls);
   }
   driver.cuCtxSynchronize();
-  std::nth_element(times.begin(), times.begin() + batches / 2, times.end());
-  return times[static_cast<std::size_t>(batches) / 2];
+  return median(times);
 }
 
 struct Opened {
@@ -69,10 +68,8 @@ int run(const std::string& path, const std::string& op, const Problem& problem) 
   std::vector<DeviceMemory> memory;
   std::map<std::string, CUdeviceptr> addresses;
   std::vector<void*> arguments;
-  for (std::size_t i = 0; i < assay_num_arguments(own.plan); ++i) {
-    assay_argument argument{};
-    argument.struct_bytes = sizeof argument;
-    assay_plan_argument(own.plan, i, &argument);
+  auto first = std::make_unique<TunedLaunch>(own.plan);
+  for (const assay_argument& argument : first->arguments()) {
     memory.push_back(allocate(driver, argument.bytes));
     addresses[argument.name] = memory.back().get();
     arguments.push_back(reinterpret_cast<void*>(memory.back().get()));
@@ -81,13 +78,11 @@ int run(const std::string& path, const std::string& op, const Problem& problem) 
     memory.push_back(allocate(driver, std::max<std::size_t>(bytes, 256)));
     return reinterpret_cast<void*>(memory.back().get());
   };
-  void* const workspace = extra(assay_workspace_bytes(own.plan));
-  void* const prepared = extra(assay_prepared_bytes(own.plan));
-  assay_how how{};
-  how.struct_bytes = sizeof how;
-  assay_plan_how(own.plan, &how);
+  void* const workspace = extra(first->workspace_bytes());
+  void* const prepared = extra(first->prepared_bytes());
+  const assay_how how = first->how();
   fmt::print("{} {}\n{} {}\n", op, to_text(problem), how.kernel, how.configuration);
-  assay_plan_release(own.plan);
+  first.reset();
   constexpr int kPlans = 1000;
   std::vector<double> cold;
   const auto choose_plan = [&] {
@@ -101,9 +96,8 @@ int run(const std::string& path, const std::string& op, const Problem& problem) 
     choose_plan();
     cold.push_back(ns_since(chosen));
   }
-  std::nth_element(cold.begin(), cold.begin() + kPlans / 2, cold.end());
   own.numbers[0].value = to_real(problem[0].second);
-  fmt::print("{:<52}{:10.3f} us\n", "choose a plan, cold", cold[kPlans / 2] * 1e-3);
+  fmt::print("{:<52}{:10.3f} us\n", "choose a plan, cold", median(cold) * 1e-3);
   fmt::print("{:<52}{:10.3f} us\n", "choose a plan, cached",
              median_ns(driver, 100, 1000, choose_plan) * 1e-3);
   assay_close(own.pack);
@@ -162,11 +156,9 @@ int run(const std::string& path, const std::string& op, const Problem& problem) 
     raw_ns.push_back(median_ns(driver, kBatches, kCalls, raw));
     own_ns.push_back(median_ns(driver, kBatches, kCalls, launch));
   }
-  std::sort(raw_ns.begin(), raw_ns.end());
-  std::sort(own_ns.begin(), own_ns.end());
   fmt::print("{:<52}{:10.3f} us\n", "launch by cuLaunchKernelEx or cublasLtMatmul alone",
-             raw_ns[2] * 1e-3);
-  fmt::print("{:<52}{:10.3f} us\n", "launch by assay_launch", own_ns[2] * 1e-3);
+             median(raw_ns) * 1e-3);
+  fmt::print("{:<52}{:10.3f} us\n", "launch by assay_launch", median(own_ns) * 1e-3);
   assay_plan_release(own.plan);
   assay_close(own.pack);
   return kExitDone;

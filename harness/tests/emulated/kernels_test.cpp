@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
 #include <random>
 #include <regex>
 #include <sstream>
 
+#include "base/file.h"
 #include "compile/nvrtc.h"
 #include "emulator/machine.h"
 #include "emulator/tensor_map.h"
@@ -22,12 +22,9 @@ using Defines = std::vector<std::pair<std::string, std::string>>;
 /// PTX of a kernel's source.
 std::string compile(const std::string& file, const Defines& defines) {
   const std::string folder = ASSAY_SOURCE_DIR "/kernels";
-  std::ifstream stream(folder + "/" + file);
-  std::stringstream text;
-  text << stream.rdbuf();
   Nvrtc::Unit unit;
   unit.name = file;
-  unit.text = text.str();
+  unit.text = read_file(folder + "/" + file);
   unit.options = {"--gpu-architecture=compute_90a", "-std=c++17", "-lineinfo", "-I" + folder,
                   "-default-device"};
   for (const auto& [name, value] : defines) unit.options.push_back("-D" + name + "=" + value);
