@@ -7,35 +7,24 @@
 namespace assay {
 namespace {
 
-TrialRecord record_of(const std::string& kernel, const Problem& problem, const Config& config,
-                      Outcome outcome) {
+Config block(std::int64_t value) { return {{"BLOCK", value}}; }
+
+TrialRecord record_of(std::int64_t n, std::int64_t value, Outcome outcome,
+                      const std::string& kernel = "vector_add") {
   TrialRecord record;
-  record.kernel.name = kernel;
-  record.kernel.op = "add_f32";
-  record.kernel.source_hash = "5eed";
-  record.problem = problem;
-  record.config = config;
+  record.kernel = {kernel, "add_f32", "5eed", ""};
+  record.problem = {{"N", n}};
+  record.config = block(value);
   record.outcome = std::move(outcome);
   return record;
 }
 
 Outcome timed(double median_ns) {
-  Outcome outcome;
-  outcome.timing = Timing{{median_ns}, median_ns, median_ns, median_ns, StopReason::precision};
-  return outcome;
+  return {.timing = Timing{{median_ns}, median_ns, median_ns, median_ns, StopReason::precision}};
 }
 
-Outcome failed(Status status, const std::string& kind, const std::string& text) {
-  Outcome outcome;
-  outcome.status = status;
-  outcome.kind = kind;
-  outcome.message = text;
-  return outcome;
-}
-
-Config block(std::int64_t value) { return {{"BLOCK", value}}; }
-
-TrialRequest request_of(const std::string& kernel, std::int64_t n, std::int64_t value) {
+TrialRequest request_of(std::int64_t n, std::int64_t value,
+                        const std::string& kernel = "vector_add") {
   TrialRequest request;
   request.plan.kernel = kernel;
   request.plan.problem = {{"N", n}};
@@ -44,11 +33,7 @@ TrialRequest request_of(const std::string& kernel, std::int64_t n, std::int64_t 
 }
 
 RankEntry rank_entry(const std::string& kernel, const std::string& config, double time_ns) {
-  RankEntry entry;
-  entry.kernel = kernel;
-  entry.config = config;
-  entry.samples_ns = {time_ns, time_ns + 1};
-  return entry;
+  return {kernel, config, {time_ns, time_ns + 1}};
 }
 
 Recording make_recording() {
@@ -58,12 +43,11 @@ Recording make_recording() {
   recording.device.cc = 90;
   recording.recorded_at = "2026-11-21T10:00:00Z";
   recording.trials = {
-      record_of("vector_add", {{"N", 1000}}, block(128), timed(10)),
-      record_of("vector_add", {{"N", 1000}}, block(256), timed(20)),
-      record_of("vector_add", {{"N", 2000}}, block(128), timed(30)),
-      record_of("vector_add2", {{"N", 1000}}, block(128), timed(40)),
-      record_of("vector_add", {{"N", 1000}}, block(512),
-                failed(Status::runtime, "illegal_address", "C is read at 7")),
+      record_of(1000, 128, timed(10)),
+      record_of(1000, 256, timed(20)),
+      record_of(2000, 128, timed(30)),
+      record_of(1000, 128, timed(40), "vector_add2"),
+      record_of(1000, 512, {Status::runtime, "illegal_address", "C is read at 7"}),
   };
   RankRecord rank;
   rank.op = "add_f32";
@@ -80,6 +64,12 @@ Recording make_recording() {
   return recording;
 }
 
+/// Of the two candidates that were re-ranked, the later one first.
+RerankResult rerank_both(const Recording& recording) {
+  return make_replay_device(recording)->rerank({request_of(1000, 256), request_of(1000, 128)},
+                                               {"memcpy"}, {.rounds = 30});
+}
+
 TEST(ReplayDevice, SaysWhichConfigurationsWereRecorded) {
   const auto device = make_replay_device(make_recording());
   using testing::UnorderedElementsAre;
@@ -91,14 +81,14 @@ TEST(ReplayDevice, SaysWhichConfigurationsWereRecorded) {
 
 TEST(ReplayDevice, CountsWhatWasRecordedOfWhatIsAskedFor) {
   Recording recording = make_recording();
-  recording.trials.push_back(record_of("vector_add", {{"N", 7}}, block(64), timed(1000)));
+  recording.trials.push_back(record_of(7, 64, timed(1000)));
   recording.trials.back().protocol.name = "cold";
   recording.trials.back().measurements = {{"dram_read", 64, "B"}, {"issue_busy", 90, "%"}};
   const auto device = make_replay_device(recording);
   const std::vector<std::string> names = {"dram_read", "dram_write"};
-  EXPECT_EQ(device->count(request_of("vector_add", 7, 64), names),
+  EXPECT_EQ(device->count(request_of(7, 64), names),
             (std::vector<Measurement>{{"dram_read", 64, "B"}}));
-  EXPECT_TRUE(device->count(request_of("vector_add", 7, 65), names).empty());
+  EXPECT_TRUE(device->count(request_of(7, 65), names).empty());
   EXPECT_EQ(device->countable(names), std::vector<std::string>{"dram_read"});
 }
 
@@ -113,10 +103,10 @@ TEST(ReplayDevice, AnswersWithTheTrialOfTheKernelProblemAndConfiguration) {
   const auto median = [&](const TrialRequest& request) {
     return device->run(request).timing.value().median_ns;
   };
-  EXPECT_EQ(median(request_of("vector_add", 1000, 128)), 10);
-  EXPECT_EQ(median(request_of("vector_add", 1000, 256)), 20);
-  EXPECT_EQ(median(request_of("vector_add", 2000, 128)), 30);
-  EXPECT_EQ(median(request_of("vector_add2", 1000, 128)), 40);
+  EXPECT_EQ(median(request_of(1000, 128)), 10);
+  EXPECT_EQ(median(request_of(1000, 256)), 20);
+  EXPECT_EQ(median(request_of(2000, 128)), 30);
+  EXPECT_EQ(median(request_of(1000, 128, "vector_add2")), 40);
 }
 
 // Results of a replay were dated by when it was replayed, and tables called that "measured_at".
@@ -124,16 +114,16 @@ TEST(ReplayDevice, SaysWhenEachWasMeasured) {
   Recording recording = make_recording();
   recording.trials[1].finished_at = "2026-11-19T08:00:00Z";
   const auto device = make_replay_device(recording);
-  const TrialRequest request = request_of("vector_add", 1000, 256);
+  const TrialRequest request = request_of(1000, 256);
   EXPECT_EQ(device->run(request).recorded_at, "2026-11-19T08:00:00Z");
   EXPECT_EQ(device->run_baselines(request, {}).at(0).recorded_at, "2026-11-20");
   EXPECT_EQ(device->rerank({request}, {}, {}).recorded_at, "2026-11-21T10:00:00Z");
-  EXPECT_EQ(device->run(request_of("vector_add", 5, 128)).recorded_at, "");  // not recorded
+  EXPECT_EQ(device->run(request_of(5, 128)).recorded_at, "");  // not recorded
 }
 
 TEST(ReplayDevice, AFailedTrialFailsAgainWithItsMessage) {
   const auto device = make_replay_device(make_recording());
-  const Outcome outcome = device->run(request_of("vector_add", 1000, 512));
+  const Outcome outcome = device->run(request_of(1000, 512));
   EXPECT_EQ(outcome.status, Status::runtime);
   EXPECT_EQ(outcome.kind, "illegal_address");
   EXPECT_EQ(outcome.message, "C is read at 7");
@@ -143,8 +133,7 @@ TEST(ReplayDevice, AFailedTrialFailsAgainWithItsMessage) {
 TEST(ReplayDevice, WhatWasNotRecordedSaysSo) {
   const auto device = make_replay_device(make_recording());
   for (const TrialRequest& request :
-       {request_of("vector_add", 1000, 64), request_of("vector_add", 3000, 128),
-        request_of("sgemm", 1000, 128)}) {
+       {request_of(1000, 64), request_of(3000, 128), request_of(1000, 128, "sgemm")}) {
     const Outcome outcome = device->run(request);
     EXPECT_EQ(outcome.status, Status::runtime);
     EXPECT_EQ(outcome.kind, "not_recorded");
@@ -158,16 +147,13 @@ TEST(ReplayDevice, WhatWasNotRecordedSaysSo) {
 
 TEST(ReplayDevice, TheLaterOfTwoTrialsOfAConfigurationCounts) {
   Recording recording = make_recording();
-  recording.trials.push_back(record_of("vector_add", {{"N", 1000}}, block(128), timed(11)));
+  recording.trials.push_back(record_of(1000, 128, timed(11)));
   const auto device = make_replay_device(std::move(recording));
-  EXPECT_EQ(device->run(request_of("vector_add", 1000, 128)).timing.value().median_ns, 11);
+  EXPECT_EQ(device->run(request_of(1000, 128)).timing.value().median_ns, 11);
 }
 
 TEST(ReplayDevice, RerankAnswersInTheOrderAsked) {
-  const auto device = make_replay_device(make_recording());
-  const RerankResult result =
-      device->rerank({request_of("vector_add", 1000, 256), request_of("vector_add", 1000, 128)},
-                     {"memcpy"}, {.rounds = 30});
+  const RerankResult result = rerank_both(make_recording());
   ASSERT_EQ(result.candidates.size(), 2u);
   EXPECT_EQ(result.candidates[0].samples_ns, (std::vector<double>{20, 21}));
   EXPECT_NE(result.candidates[0].outcome.status, Status::correct);
@@ -185,10 +171,7 @@ TEST(ReplayDevice, RerankAnswersTheNoiseFloorToo) {
   for (RankRecord& rank : recording.ranks) {
     rank.noise = NoiseFloor{"vector_add", to_text(block(128)), {10.5, 11}, {}};
   }
-  const auto device = make_replay_device(std::move(recording));
-  const RerankResult result =
-      device->rerank({request_of("vector_add", 1000, 256), request_of("vector_add", 1000, 128)},
-                     {"memcpy"}, {.rounds = 30});
+  const RerankResult result = rerank_both(recording);
   ASSERT_TRUE(result.duplicate);
   EXPECT_EQ(result.duplicate_of, 1u);
   EXPECT_EQ(result.duplicate->samples_ns, (std::vector<double>{10.5, 11}));
@@ -201,10 +184,7 @@ TEST(ReplayDevice, RerankAnswersWithClocksEnergyAndWhoLeftEarly) {
   entry.clocks_mhz = {1980, 1965};
   entry.energy_j = 0.004;
   entry.eliminated = true;
-  const auto device = make_replay_device(std::move(recording));
-  const RerankResult result =
-      device->rerank({request_of("vector_add", 1000, 256), request_of("vector_add", 1000, 128)},
-                     {"memcpy"}, {.rounds = 30});
+  const RerankResult result = rerank_both(recording);
   EXPECT_THAT(result.candidates.at(0).clocks_mhz, testing::ElementsAre(1980, 1965));
   EXPECT_EQ(result.candidates[0].energy_j, 0.004);
   EXPECT_TRUE(result.candidates[0].eliminated);
@@ -218,8 +198,7 @@ TEST(ReplayDevice, RerankAnswersWithClocksEnergyAndWhoLeftEarly) {
 TEST(ReplayDevice, RerankAnswersForTheCandidatesThatWereRecorded) {
   const auto device = make_replay_device(make_recording());
   const RerankResult result =
-      device->rerank({request_of("vector_add", 1000, 64), request_of("vector_add", 1000, 128)},
-                     {"memcpy"}, {.rounds = 30});
+      device->rerank({request_of(1000, 64), request_of(1000, 128)}, {"memcpy"}, {.rounds = 30});
   ASSERT_EQ(result.candidates.size(), 2u);
   EXPECT_EQ(result.candidates[0].name, "BLOCK=64");
   EXPECT_TRUE(result.candidates[0].samples_ns.empty());
@@ -238,25 +217,22 @@ TEST(ReplayDevice, RerankWithoutTheWinnerComparesTheRoundsThatAllTookPartIn) {
   rank.entries[1].samples_ns = {9};
   rank.entries.push_back(rank_entry("vector_add", to_text(block(512)), 5));
   rank.entries.back().winner = true;
-  const std::vector<TrialRequest> candidates = {request_of("vector_add", 1000, 256),
-                                                request_of("vector_add", 1000, 128)};
-  const auto device = make_replay_device(recording);
-  const RerankResult result = device->rerank(candidates, {"memcpy"}, {.rounds = 30});
+  const RerankResult result = rerank_both(recording);
   EXPECT_THAT(result.candidates.at(0).samples_ns, testing::ElementsAre(9));
   EXPECT_FALSE(result.candidates[0].eliminated);
   EXPECT_THAT(result.candidates.at(1).samples_ns, testing::ElementsAre(10));
   EXPECT_THAT(result.baselines.at(0).samples_ns, testing::ElementsAre(9));
 
-  std::vector<TrialRequest> with_winner = candidates;
-  with_winner.push_back(request_of("vector_add", 1000, 512));
-  EXPECT_TRUE(device->rerank(with_winner, {"memcpy"}, {.rounds = 30}).candidates.at(0).eliminated);
+  const auto with_winner = make_replay_device(recording)->rerank(
+      {request_of(1000, 256), request_of(1000, 128), request_of(1000, 512)}, {"memcpy"},
+      {.rounds = 30});
+  EXPECT_TRUE(with_winner.candidates.at(0).eliminated);
 }
 
 TEST(ReplayDevice, RerankWithoutARankOfAnyCandidateHasNoSamples) {
   const auto device = make_replay_device(make_recording());
   for (const TrialRequest& request :
-       {request_of("vector_add", 2000, 128), request_of("vector_add", 1000, 64),
-        request_of("vector_add2", 1000, 128)}) {
+       {request_of(2000, 128), request_of(1000, 64), request_of(1000, 128, "vector_add2")}) {
     const RerankResult result = device->rerank({request}, {"memcpy"}, {.rounds = 30});
     EXPECT_TRUE(result.candidates.at(0).samples_ns.empty());
     EXPECT_TRUE(result.baselines.empty());
@@ -288,8 +264,8 @@ TEST(ReplayDevice, TheRankOfMostCandidatesAnswersThenOneOfTheObjectiveThenTheNew
         .candidates.at(0)
         .samples_ns.at(0);
   };
-  const TrialRequest first = request_of("vector_add", 1000, 128);
-  const TrialRequest second = request_of("vector_add", 1000, 256);
+  const TrialRequest first = request_of(1000, 128);
+  const TrialRequest second = request_of(1000, 256);
   EXPECT_EQ(answer({first, second}, Objective::time), 2);
   EXPECT_EQ(answer({first, second}, Objective::energy), 1);
   EXPECT_EQ(answer({first, second}, Objective::edp), 2);
@@ -298,7 +274,7 @@ TEST(ReplayDevice, TheRankOfMostCandidatesAnswersThenOneOfTheObjectiveThenTheNew
 
 TEST(ReplayDevice, TimesOfAnotherProtocolAreNotReplayedAsBaselinesOrRanks) {
   const auto device = make_replay_device(make_recording());
-  TrialRequest hot = request_of("vector_add", 1000, 128);
+  TrialRequest hot = request_of(1000, 128);
   hot.measure.protocol = "hot";
   EXPECT_TRUE(device->run_baselines(hot, {"memcpy"}).empty());
   EXPECT_TRUE(device->rerank({hot}, {}, {.rounds = 30}).candidates.at(0).samples_ns.empty());
@@ -307,7 +283,7 @@ TEST(ReplayDevice, TimesOfAnotherProtocolAreNotReplayedAsBaselinesOrRanks) {
 
 TEST(ReplayDevice, BaselinesAreThoseOfTheOpAndTheProblem) {
   const auto device = make_replay_device(make_recording());
-  const auto baselines = device->run_baselines(request_of("vector_add", 1000, 128), {"memcpy"});
+  const auto baselines = device->run_baselines(request_of(1000, 128), {"memcpy"});
   ASSERT_EQ(baselines.size(), 1u);
   EXPECT_EQ(baselines[0].detail, "plain");
   EXPECT_EQ(baselines[0].timing.median_ns, 9);
@@ -316,12 +292,13 @@ TEST(ReplayDevice, BaselinesAreThoseOfTheOpAndTheProblem) {
 TEST(ReplayDevice, AnotherTunersFileAnswersWhateverKernelHasItsParameters) {
   Recording recording = make_recording();
   recording.ranks.clear();
-  recording.trials = {
-      record_of("convolution", {}, {{"b", std::int64_t{2}}, {"a", std::int64_t{1}}}, timed(10))};
+  recording.trials = {record_of(1, 1, timed(10), "convolution")};
+  recording.trials[0].problem.clear();
+  recording.trials[0].config = {{"b", std::int64_t{2}}, {"a", std::int64_t{1}}};
   recording.trials[0].protocol = {"hot", 0};
   recording.trials[0].kernel.source_hash.clear();
   const auto device = make_replay_device(recording);
-  TrialRequest request = request_of("mine", 4096, 128);
+  TrialRequest request = request_of(4096, 128, "mine");
   request.plan.config = {{"a", std::int64_t{1}}, {"b", std::int64_t{2}}};
   EXPECT_EQ(device->run(request).timing.value().median_ns, 10);
   request.plan.config[1].second = std::int64_t{3};

@@ -22,12 +22,7 @@ T sent(const T& value) {
 }
 
 Timing make_timing() {
-  Timing timing;
-  timing.samples_ns = {1.5, 0.1, 1e300, 5e-324};
-  timing.median_ns = 1.0 / 3;
-  timing.ci_low_ns = 0.25;
-  timing.ci_high_ns = 2;
-  timing.stop = StopReason::time_limit;
+  Timing timing{{1.5, 0.1, 1e300, 5e-324}, 1.0 / 3, 0.25, 2, StopReason::time_limit};
   timing.clocks_mhz = {1980.25, 0, 1965, 1755};
   timing.clock_mhz = 1965;
   timing.state = GpuState{~std::uint64_t{0}, 699.5, 61};
@@ -35,10 +30,8 @@ Timing make_timing() {
 }
 
 TEST(Messages, AnOutcomeKeepsEveryBit) {
-  Outcome outcome;
-  outcome.status = Status::correctness;
-  outcome.kind = "mismatch";
-  outcome.message = "C[3] is 1.5, \"expected\" 2\n\x80 is not UTF-8";
+  Outcome outcome{Status::correctness, "mismatch",
+                  "C[3] is 1.5, \"expected\" 2\n\x80 is not UTF-8"};
   outcome.validation = Validation{1e-3, 1e-5, 77.25, std::int64_t{1} << 40, "gemm"};
   outcome.timing = make_timing();
   outcome.device_ms = 0.125;

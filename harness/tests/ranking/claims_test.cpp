@@ -138,11 +138,7 @@ TEST(Claims, AFigureIsWhatTheConfigurationAndTheProblemSay) {
 }
 
 TEST(Claims, ATimeOfFewSamplesHasTheirRangeOrNoInterval) {
-  Timing timing;
-  timing.samples_ns = {3, 1, 2};
-  timing.median_ns = 2;
-  timing.ci_low_ns = 1;
-  timing.ci_high_ns = 3;
+  Timing timing{{3, 1, 2}, 2, 1, 3};
   EXPECT_THAT(contradiction(timing), IsEmpty());
   timing.ci_low_ns = -std::numeric_limits<double>::infinity();
   timing.ci_high_ns = std::numeric_limits<double>::infinity();

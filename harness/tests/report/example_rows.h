@@ -46,15 +46,7 @@ namespace assay::example {
 
 inline constexpr const char* kBest = "BLOCK_M=64,STAGES=3";
 
-inline DeviceInfo h200() {
-  DeviceInfo device;
-  device.name = "NVIDIA H200";
-  device.uuid = "GPU-1";
-  device.driver = "580.159.04";
-  device.cc = 90;
-  device.sm_count = 132;
-  return device;
-}
+inline DeviceInfo h200() { return {"NVIDIA H200", "GPU-1", "580.159.04", 90, 132}; }
 
 inline Problem problem(std::int64_t m, std::int64_t n) { return {{"M", m}, {"N", n}}; }
 
@@ -69,22 +61,17 @@ inline TrialRow trial(const Problem& problem, const std::string& kernel, const s
   row.record.config = parse_config(config);
   row.record.compile.registers = 128;
   row.record.finished_at = "2026-11-21T10:00:00Z";
-  Timing timing;
-  timing.samples_ns = {median_ns - 1, median_ns, median_ns, median_ns + 1};
-  timing.median_ns = median_ns;
-  timing.ci_low_ns = median_ns - 1;
-  timing.ci_high_ns = median_ns + 1;
-  row.record.outcome.timing = timing;
+  row.record.outcome.timing = Timing{{median_ns - 1, median_ns, median_ns, median_ns + 1},
+                                     median_ns,
+                                     median_ns - 1,
+                                     median_ns + 1};
   return row;
 }
 
 inline TrialRow failure(const Problem& problem, const std::string& config, Status status,
                         const std::string& kind, const std::string& message) {
   TrialRow row = trial(problem, "gemm_mma", config, 1);
-  row.record.outcome = {};
-  row.record.outcome.status = status;
-  row.record.outcome.kind = kind;
-  row.record.outcome.message = message;
+  row.record.outcome = {status, kind, message};
   return row;
 }
 

@@ -176,7 +176,7 @@ TEST(ExportVllmMoe, RefusesWhatHasAnotherMeaning) {
 
 std::vector<TrialRow> tried() {
   TrialRow only_compiled = example::trial(problem(16, 4096), "gemm_mma", "B=256,ORDER=row", 1);
-  only_compiled.record.outcome = {Status::compiled, "", "", {}, {}};
+  only_compiled.record.outcome = {Status::compiled};
   std::vector<TrialRow> trials = {
       example::trial(problem(16, 4096), "gemm_mma", "B=64,ORDER=row", 12'000),
       example::trial(problem(16, 4096), "gemm_mma", "B=128,ORDER=grouped", 11'000),

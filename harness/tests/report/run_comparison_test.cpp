@@ -273,12 +273,7 @@ ComparedResult result(Fate fate, std::int64_t m = 16) {
 }
 
 RunComparison comparison(const std::vector<ComparedResult>& results) {
-  RunComparison all;
-  all.before = "old.db";
-  all.after = "new.db";
-  all.margin_ratio = 0.02;
-  all.results = results;
-  return all;
+  return {"old.db", "new.db", 0.02, {}, results};
 }
 
 TEST(Gate, IsThatOfTheWorstResult) {

@@ -14,15 +14,31 @@ using example::problem;
 
 constexpr auto kShow = Screened::show;
 
+RankRow small_rank(const std::string& config, double median_ns = 1000,
+                   const std::string& kernel = "gemm_mma") {
+  return example::rank(problem(16, 64), kernel, config, median_ns, 900);
+}
+
+TrialRow small_trial(const std::string& config, double median_ns, std::int64_t m = 16) {
+  return example::trial(problem(m, 64), "gemm_mma", config, median_ns);
+}
+
+/// Of the only row of the only table.
+TunedRow only_entry(const std::vector<RankRow>& ranks, const std::vector<TrialRow>& trials = {}) {
+  const auto tables = tuned_tables(ranks, trials, {}, kShow);
+  EXPECT_THAT(tables, SizeIs(1));
+  EXPECT_THAT(tables.at(0).entries, SizeIs(1));
+  return tables.at(0).entries.at(0);
+}
+
+nlohmann::json best_of(const std::vector<TunedTable>& tables) {
+  return nlohmann::json::parse(best_json(tables))["best"];
+}
+
 TEST(TunedTables, ARankDecidesEvenWhereScreeningSawAFasterSample) {
-  const auto tables =
-      tuned_tables({example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64,STAGES=3", 1000, 900)},
-                   {example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=64,STAGES=3", 1000),
-                    example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=128,STAGES=3", 500)},
-                   {}, kShow);
-  ASSERT_THAT(tables, SizeIs(1));
-  ASSERT_THAT(tables[0].entries, SizeIs(1));
-  const TunedRow& entry = tables[0].entries[0];
+  const TunedRow entry = only_entry(
+      {small_rank("BLOCK_M=64,STAGES=3")},
+      {small_trial("BLOCK_M=64,STAGES=3", 1000), small_trial("BLOCK_M=128,STAGES=3", 500)});
   EXPECT_TRUE(entry.reranked);
   EXPECT_EQ(to_text(entry.best.config), "BLOCK_M=64,STAGES=3");
   EXPECT_EQ(entry.time_ns.value, 1000);
@@ -37,28 +53,21 @@ TEST(TunedTables, ARankDecidesEvenWhereScreeningSawAFasterSample) {
 // The last check refused the fastest after it had left the others behind. So nothing won, and the
 // refused one was shown as the fastest of the screening.
 TEST(TunedTables, WhatAVerdictFoundToBeWrongIsNotShownAsScreened) {
-  RankRow row = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=128,STAGES=3", 500, 900);
-  row.record.entries = {row.record.entries[0]};
+  RankRow row = small_rank("BLOCK_M=128,STAGES=3", 500);
+  row.record.entries.resize(1);
   row.record.entries[0].winner = false;
   row.record.entries[0].failure = "C[0] is 1, expected 2";
-  const auto tables =
-      tuned_tables({row},
-                   {example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=64,STAGES=3", 1000),
-                    example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=128,STAGES=3", 500)},
-                   {}, kShow);
-  ASSERT_THAT(tables, SizeIs(1));
-  ASSERT_THAT(tables[0].entries, SizeIs(1));
-  EXPECT_EQ(to_text(tables[0].entries[0].best.config), "BLOCK_M=64,STAGES=3");
-  EXPECT_FALSE(tables[0].entries[0].reranked);
+  const TunedRow entry = only_entry(
+      {row}, {small_trial("BLOCK_M=64,STAGES=3", 1000), small_trial("BLOCK_M=128,STAGES=3", 500)});
+  EXPECT_EQ(to_text(entry.best.config), "BLOCK_M=64,STAGES=3");
+  EXPECT_FALSE(entry.reranked);
 }
 
 // A cover of many problems took configurations that only a screening had checked, and those that
 // had been refused for another problem.
 TEST(KeepChecked, LeavesWhatARerankCheckedAndNothingRefused) {
-  const auto trial = [](const char* config) {
-    return example::trial(problem(32, 64), "gemm_mma", config, 1000);
-  };
-  RankRow row = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=16", 1000, 900);
+  const auto trial = [](const char* config) { return small_trial(config, 1000, 32); };
+  RankRow row = small_rank("BLOCK_M=16");
   const RankEntry winner = row.record.entries[0];
   const auto add = [&](const char* config, const char* failure, bool eliminated) {
     RankEntry& entry = row.record.entries.emplace_back(winner);
@@ -78,18 +87,16 @@ TEST(KeepChecked, LeavesWhatARerankCheckedAndNothingRefused) {
 }
 
 TEST(TunedTables, AFailedEntryIsNeitherTieNorRunnerUp) {
-  RankRow row = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64,STAGES=3", 1000, 900);
+  RankRow row = small_rank("BLOCK_M=64,STAGES=3");
   row.record.entries[1].tied = true;
   row.record.entries[1].failure = "mismatch at [0, 1]";
-  const auto tables = tuned_tables({row}, {}, {}, kShow);
-  EXPECT_TRUE(tables[0].entries[0].ties.empty());
-  EXPECT_EQ(tables[0].entries[0].runner_up_ratio, 0);
+  EXPECT_TRUE(only_entry({row}).ties.empty());
+  EXPECT_EQ(only_entry({row}).runner_up_ratio, 0);
 }
 
 TEST(TunedTables, ScreenedEntriesComeFromTheFastestTrialAndOnlyWhenAsked) {
   const std::vector<TrialRow> trials{
-      example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000),
-      example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=128", 800),
+      small_trial("BLOCK_M=64", 1000), small_trial("BLOCK_M=128", 800),
       example::failure(problem(16, 64), "BLOCK_M=256", Status::correctness, "mismatch", "wrong")};
   BaselineRow baseline;
   baseline.device = example::h200();
@@ -108,7 +115,7 @@ TEST(TunedTables, ScreenedEntriesComeFromTheFastestTrialAndOnlyWhenAsked) {
 }
 
 TEST(TunedTables, ProtocolsAndDevicesAreNeverMixed) {
-  RankRow cold = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000, 900);
+  RankRow cold = small_rank("BLOCK_M=64");
   RankRow sustained = cold;
   sustained.record.protocol.name = "sustained";
   RankRow other = cold;
@@ -117,12 +124,11 @@ TEST(TunedTables, ProtocolsAndDevicesAreNeverMixed) {
 }
 
 TEST(TunedTables, ObjectivesAreSeparateTablesAndEachWinnerKnowsItsSource) {
-  RankRow fast = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000, 900);
-  RankRow frugal = example::rank(problem(16, 64), "gemm_wgmma", "BLOCK_M=128", 1100, 900);
+  RankRow frugal = small_rank("BLOCK_M=128", 1100, "gemm_wgmma");
   frugal.record.objective = Objective::energy;
   const auto tables =
-      tuned_tables({frugal, fast},
-                   {example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000),
+      tuned_tables({frugal, small_rank("BLOCK_M=64")},
+                   {small_trial("BLOCK_M=64", 1000),
                     example::trial(problem(16, 64), "gemm_wgmma", "BLOCK_M=128", 1100)},
                    {}, kShow);
   ASSERT_THAT(tables, SizeIs(2));
@@ -137,13 +143,10 @@ TEST(TunedTables, ObjectivesAreSeparateTablesAndEachWinnerKnowsItsSource) {
 // There is a verdict by energy. That the screening was faster elsewhere must not appear as a second
 // answer.
 TEST(TunedTables, TheScreeningShowsOnlyProblemsWithoutAnyVerdict) {
-  RankRow frugal = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000, 900);
+  RankRow frugal = small_rank("BLOCK_M=64");
   frugal.record.objective = Objective::energy;
-  const auto tables =
-      tuned_tables({frugal},
-                   {example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=128", 500),
-                    example::trial(problem(32, 64), "gemm_mma", "BLOCK_M=128", 700)},
-                   {}, kShow);
+  const auto tables = tuned_tables(
+      {frugal}, {small_trial("BLOCK_M=128", 500), small_trial("BLOCK_M=128", 700, 32)}, {}, kShow);
   ASSERT_THAT(tables, SizeIs(2));
   ASSERT_THAT(tables[0].entries, SizeIs(1));
   EXPECT_EQ(tables[0].entries[0].problem, problem(32, 64));
@@ -152,37 +155,36 @@ TEST(TunedTables, TheScreeningShowsOnlyProblemsWithoutAnyVerdict) {
 }
 
 TEST(TunedTables, AnEntryHasTheWinnersRooflineAndEnergyAndTheBaselinesCycles) {
-  RankRow row = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000, 900);
+  RankRow row = small_rank("BLOCK_M=64");
   row.record.entries[0].roofline_ns = 800;
   row.record.entries[0].energy_j = 0.25;
   row.record.entries[2].cycles_ratio_to_best = {0.95, 0.94, 0.96};
-  const TunedRow entry = tuned_tables({row}, {}, {}, kShow)[0].entries[0];
+  const TunedRow entry = only_entry({row});
   EXPECT_EQ(entry.roofline_ratio(), 0.8);
   EXPECT_EQ(entry.energy_j, 0.25);
   EXPECT_EQ(entry.cycles_speedup.value, 0.95);
   EXPECT_EQ(entry.cycles_speedup.high, 0.96);
 
-  TrialRow screened = example::trial(problem(32, 64), "gemm_mma", "BLOCK_M=64", 1000);
-  EXPECT_EQ(tuned_tables({}, {screened}, {}, kShow)[0].entries[0].roofline_ratio(), 0);
+  TrialRow screened = small_trial("BLOCK_M=64", 1000, 32);
+  EXPECT_EQ(only_entry({}, {screened}).roofline_ratio(), 0);
   screened.record.outcome.timing->roofline_ns = 500;
-  EXPECT_EQ(tuned_tables({}, {screened}, {}, kShow)[0].entries[0].roofline_ratio(), 0.5);
+  EXPECT_EQ(only_entry({}, {screened}).roofline_ratio(), 0.5);
 }
 
 // An entry that dropped out after the first rounds may have nothing to compare.
 TEST(TunedTables, AnEntryWithoutARatioIsNoRunnerUp) {
-  RankRow row = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000, 900);
+  RankRow row = small_rank("BLOCK_M=64");
   row.record.entries.push_back(example::entry("gemm_mma", "BLOCK_M=16", 2000, 2));
   row.record.entries.back().eliminated = true;
   row.record.entries.back().ratio_to_best = {};
-  EXPECT_EQ(tuned_tables({row}, {}, {}, kShow)[0].entries[0].runner_up_ratio, 1.05);
+  EXPECT_EQ(only_entry({row}).runner_up_ratio, 1.05);
 }
 
 TEST(UniqueProblems, PrefersWhatWasMeasuredHere) {
-  RankRow here = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000, 900);
-  RankRow recorded = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=128", 900, 900);
+  RankRow recorded = small_rank("BLOCK_M=128", 900);
   recorded.provenance = "recorded on NVIDIA H200, 2026-12-01";
   recorded.record.finished_at = "2026-12-01T00:00:00Z";
-  const auto tables = tuned_tables({here, recorded}, {}, {}, kShow);
+  const auto tables = tuned_tables({small_rank("BLOCK_M=64"), recorded}, {}, {}, kShow);
   ASSERT_THAT(tables, SizeIs(1));
   ASSERT_THAT(tables[0].entries, SizeIs(2));
   const TunedTable unique = unique_problems(tables[0], {});
@@ -207,7 +209,7 @@ TEST(TunedTables, TheFallbackIsTheFirstWhereNoWinnerWasMeasuredEverywhere) {
   const auto tables =
       tuned_tables({example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 100, 90),
                     example::rank(problem(32, 64), "gemm_mma", "BLOCK_M=128", 1000, 900)},
-                   {example::trial(problem(32, 64), "gemm_mma", "BLOCK_M=128", 1000)}, {}, kShow);
+                   {small_trial("BLOCK_M=128", 1000, 32)}, {}, kShow);
   EXPECT_EQ(tables[0].fallback, 0U);
 }
 
@@ -236,8 +238,7 @@ TEST(BestText, ShowsTheNoiseFloorOfARerankThatHasOne) {
   row.record.noise = NoiseFloor{"gemm_mma", "BLOCK_M=64", {11'900}, {1.001, 0.999, 1.0025}};
   const std::vector<TunedTable> tables = tuned_tables({row}, {}, {}, Screened::hide);
   EXPECT_THAT(best_text(tables, {}), HasSubstr("0.25 %"));
-  const auto json = nlohmann::json::parse(best_json(tables));
-  EXPECT_NEAR(json["best"][0]["noise_ratio"].get<double>(), 0.0025, 1e-9);
+  EXPECT_NEAR(best_of(tables)[0]["noise_ratio"].get<double>(), 0.0025, 1e-9);
   EXPECT_THAT(best_text(winners(), {}), Not(HasSubstr("noise")));
   EXPECT_THAT(best_text(winners(), {}), Not(HasSubstr("roofline")));
 }
@@ -259,9 +260,8 @@ TEST(BestText, SaysWhenAWinnerWasVerifiedOrWhatFailed) {
   EXPECT_THAT(best_text(tables({passed, skipped}), {}), HasSubstr("2026-11-22, 1 of 2 checks"));
   EXPECT_THAT(best_text(tables({passed, failed}), {}), HasSubstr("no: streams"));
 
-  EXPECT_TRUE(nlohmann::json::parse(best_json(tables({})))["best"][0]["verified"].is_null());
-  const auto json =
-      nlohmann::json::parse(best_json(tables({passed, failed})))["best"][0]["verified"];
+  EXPECT_TRUE(best_of(tables({}))[0]["verified"].is_null());
+  const auto json = best_of(tables({passed, failed}))[0]["verified"];
   EXPECT_EQ(json["passed"], false);
   EXPECT_EQ(json["checks"][1]["message"], "wrong");
   EXPECT_EQ(json["verified_at"], "2026-11-22T10:00:00Z");
@@ -311,7 +311,7 @@ TEST(BestText, MatchesGoldenWithAParetoListAndAMetric) {
 }
 
 TEST(BestJson, HasTheParetoListWithItsIntervals) {
-  const auto best = nlohmann::json::parse(best_json(metric_tables()))["best"];
+  const auto best = best_of(metric_tables());
   ASSERT_EQ(best.size(), 2U);
   EXPECT_EQ(best[0]["objective"], "minimize time_ns * registers");
   EXPECT_EQ(best[0]["config"]["BLOCK_M"], 32);
@@ -360,20 +360,20 @@ TEST(BestText, AnOpenIntervalIsADash) {
   row.record.outcome.timing->ci_high_ns = std::numeric_limits<double>::infinity();
   const auto tables = tuned_tables({}, {row}, {}, kShow);
   EXPECT_THAT(best_text(tables, {}), HasSubstr("15.00 us              -"));
-  EXPECT_TRUE(nlohmann::json::parse(best_json(tables))["best"][0]["time_low_ns"].is_null());
+  EXPECT_TRUE(best_of(tables)[0]["time_low_ns"].is_null());
 }
 
 TEST(BestJson, HoldsOneObjectAnEntry) {
-  const auto json = nlohmann::json::parse(best_json(winners()));
-  ASSERT_EQ(json["best"].size(), 3U);
-  const auto& entry = json["best"][0];
+  const auto best = best_of(winners());
+  ASSERT_EQ(best.size(), 3U);
+  const auto& entry = best[0];
   EXPECT_EQ(entry["op"], "gemm_bf16");
   EXPECT_EQ(entry["problem"]["M"], 16);
   EXPECT_EQ(entry["config"]["STAGES"], 3);
   EXPECT_EQ(entry["ties"][0]["config"]["BLOCK_M"], 32);
   EXPECT_EQ(entry["baseline"]["name"], "cublaslt_best");
-  EXPECT_EQ(json["best"][2]["provenance"], "recorded on NVIDIA H200, 2026-11-20");
-  EXPECT_FALSE(json["best"][1]["reranked"]);
+  EXPECT_EQ(best[2]["provenance"], "recorded on NVIDIA H200, 2026-11-20");
+  EXPECT_FALSE(best[1]["reranked"]);
 }
 
 }  // namespace

@@ -61,14 +61,6 @@ class TestKernel {
   KernelSpec spec;
 };
 
-inline DeviceInfo test_device() {
-  DeviceInfo device;
-  device.name = "Test GPU";
-  device.cc = 90;
-  device.sm_count = 132;
-  device.smem_optin_bytes = 232448;
-  device.l2_bytes = 50 << 20;
-  return device;
-}
+inline DeviceInfo test_device() { return {"Test GPU", "", "", 90, 132, 232448, 50 << 20}; }
 
 }  // namespace assay

@@ -33,16 +33,11 @@ inline Recording sample_recording() {
   TrialKey edited = key_of(2);
   edited.kernel = {"gemm_edited", "gemm_bf16", "edited", "contract"};
   edited.config = {{"SCHEDULE", "grouped"}, {"BLOCK", -9007199254740993}};
-  Outcome failed;
-  failed.status = Status::correctness;
-  failed.kind = "mismatch";
-  failed.message = "größer\n\"quoted\" \\ and a tab\t";
+  Outcome failed{Status::correctness, "mismatch", "größer\n\"quoted\" \\ and a tab\t"};
   failed.validation = Validation{std::nan(""), 0.01, std::numeric_limits<double>::infinity(), 12,
                                  "kernel ref of ref.cu"};
   recording.trials.push_back(record_of(edited, failed));
-  Outcome quick;
-  quick.timing = timing_of({32, 64});
-  recording.trials.push_back(record_of(key_of(3), quick));
+  recording.trials.push_back(record_of(key_of(3), {.timing = timing_of({32, 64})}));
   recording.trials.back().config.clear();
 
   const TrialKey key = key_of(1);

@@ -12,12 +12,15 @@ namespace {
 struct Asked {
   std::vector<std::int64_t> blocks;
   std::size_t num_verdicts = 0;
+  bool operator==(const Asked&) const = default;
 };
 
+void PrintTo(const Asked& asked, std::ostream* out) {
+  *out << fmt::format("{} verdicts on {}", asked.num_verdicts, fmt::join(asked.blocks, ", "));
+}
+
 Asked ask(const Store& store, const std::string& sweep = "") {
-  Filter filter;
-  filter.sweep = sweep;
-  const Results results = store.results(filter);
+  const Results results = store.results({.sweep = sweep});
   Asked asked{{}, results.ranks.size()};
   for (const TrialRow& row : results.trials) {
     asked.blocks.push_back(std::get<std::int64_t>(row.record.config[0].second));
@@ -35,12 +38,7 @@ class SweepOf {
     for (const std::int64_t block : blocks) {
       TrialKey key = key_of(block);
       key.kernel.source_hash = source;
-      if (store.reuse(id_, std::vector{key})[0]) continue;
-      store.finish(id_, timed_record(key));
-    }
-    for (const std::int64_t block : blocks) {
-      TrialKey key = key_of(block);
-      key.kernel.source_hash = source;
+      if (!store.reuse(id_, std::vector{key})[0]) store.finish(id_, timed_record(key));
       set_.add(timed_record(key));
       best_ = to_text(key.config);
       kernel_ = key.kernel;
@@ -79,10 +77,8 @@ TEST(Results, ASweepOwnsWhatItReused) {
   Store store = Store::in_memory();
   SweepOf(store, "a", {1, 2, 3}).screened().ranked();
   SweepOf(store, "b", {1, 2}).screened();
-  EXPECT_THAT(ask(store, "b").blocks, ElementsAre(1, 2));
-  EXPECT_EQ(ask(store, "b").num_verdicts, 0u) << "a's verdict is of other candidates";
-  EXPECT_THAT(ask(store, "a").blocks, ElementsAre(1, 2, 3));
-  EXPECT_EQ(ask(store, "a").num_verdicts, 1u);
+  EXPECT_EQ(ask(store, "b"), (Asked{{1, 2}, 0})) << "a's verdict is of other candidates";
+  EXPECT_EQ(ask(store, "a"), (Asked{{1, 2, 3}, 1}));
   EXPECT_EQ(ask(store).num_verdicts, 1u) << "all that is stored are a's candidates";
 }
 
@@ -90,26 +86,22 @@ TEST(Results, ANarrowedSweepHasWhatItsLastRunScreened) {
   Store store = Store::in_memory();
   SweepOf(store, "a", {1, 2, 3}).screened().ranked();
   SweepOf(store, "a", {1, 2}).screened().ranked();
-  EXPECT_THAT(ask(store, "a").blocks, ElementsAre(1, 2));
-  EXPECT_EQ(ask(store, "a").num_verdicts, 1u);
-  EXPECT_THAT(ask(store).blocks, ElementsAre(1, 2, 3));
-  EXPECT_EQ(ask(store).num_verdicts, 1u);
+  EXPECT_EQ(ask(store, "a"), (Asked{{1, 2}, 1}));
+  EXPECT_EQ(ask(store), (Asked{{1, 2, 3}, 1}));
 }
 
 TEST(Results, ARunThatWasInterruptedTakesNothingAway) {
   Store store = Store::in_memory();
   SweepOf(store, "a", {1, 2, 3}).screened().ranked();
   SweepOf(store, "a", {1});
-  EXPECT_THAT(ask(store, "a").blocks, ElementsAre(1, 2, 3));
-  EXPECT_EQ(ask(store, "a").num_verdicts, 1u);
+  EXPECT_EQ(ask(store, "a"), (Asked{{1, 2, 3}, 1}));
 }
 
 TEST(Results, AVerdictEndsWithItsKernel) {
   Store store = Store::in_memory();
   SweepOf(store, "a", {1, 2}).screened().ranked();
   SweepOf(store, "a", {1, 2}, "edited").screened();
-  EXPECT_THAT(ask(store, "a").blocks, ElementsAre(1, 2)) << "those of the edited kernel";
-  EXPECT_EQ(ask(store, "a").num_verdicts, 0u);
+  EXPECT_EQ(ask(store, "a"), (Asked{{1, 2}, 0})) << "those of the edited kernel";
   EXPECT_EQ(ask(store).num_verdicts, 0u);
   // The edit taken back: the last run says which version counts, not the newest time.
   SweepOf(store, "a", {1, 2}).screened();
@@ -150,19 +142,13 @@ TEST(Results, AKernelThatIsWrongNowDoesNotWinByWhatItWas) {
   const std::int64_t rerun = begin(store, "a");
   TrialRecord wrong = timed_record(key_of(1));
   wrong.kernel.source_hash = "edited";
-  wrong.outcome = {};
-  wrong.outcome.status = Status::correctness;
-  wrong.outcome.kind = "mismatch";
+  wrong.outcome = {Status::correctness, "mismatch", ""};
   store.finish(rerun, wrong);
   const auto expect_nothing = [&] {
     for (const std::string sweep : {"", "a"}) {
-      Filter filter;
-      filter.sweep = sweep;
-      filter.status = "correct";
-      EXPECT_TRUE(store.results(filter).trials.empty()) << sweep;
-      EXPECT_TRUE(store.results(filter).ranks.empty()) << sweep;
-      filter.status = "correctness";
-      EXPECT_EQ(store.results(filter).trials.size(), 1u) << sweep;
+      const Results correct = store.results({.status = "correct", .sweep = sweep});
+      EXPECT_TRUE(correct.trials.empty() && correct.ranks.empty()) << sweep;
+      EXPECT_EQ(store.results({.status = "correctness", .sweep = sweep}).trials.size(), 1u);
     }
   };
   expect_nothing();
@@ -204,8 +190,7 @@ TEST(Results, OfTwoSweepsNeitherVerdictIsOfTheUnion) {
   SweepOf(store, "b", {2, 3}).screened().ranked();
   EXPECT_EQ(ask(store, "a").num_verdicts, 1u);
   EXPECT_EQ(ask(store, "b").num_verdicts, 1u);
-  EXPECT_THAT(ask(store).blocks, ElementsAre(1, 2, 3));
-  EXPECT_EQ(ask(store).num_verdicts, 0u);
+  EXPECT_EQ(ask(store), (Asked{{1, 2, 3}, 0}));
   SweepOf(store, "c", {1, 2, 3}).screened().ranked();
   EXPECT_EQ(ask(store).num_verdicts, 1u);
 }
@@ -271,7 +256,7 @@ TEST(Results, WhatWasWrongIsNotRightBecauseItPassesAnotherTime) {
   const std::int64_t sweep = begin(store, "s");
   store.finish(sweep, timed_record(key_of(1)));
   const auto status = [&] { return store.trials({}).at(0).record.outcome.status; };
-  store.replace(sweep, record_of(key_of(1), {Status::correctness, "mismatch", "", {}, {}}));
+  store.replace(sweep, record_of(key_of(1), {Status::correctness, "mismatch", ""}));
   EXPECT_EQ(status(), Status::correctness);
   store.replace(sweep, timed_record(key_of(1)));
   EXPECT_EQ(status(), Status::correctness);
@@ -319,9 +304,7 @@ TEST(Results, OfOneRunAreWhatItHad) {
   EXPECT_EQ(sweeps[1].name, "a");
   EXPECT_EQ(sweeps[1].device.name, h200().name);
   const auto blocks_of = [&](std::int64_t run) {
-    Filter filter;
-    filter.run = run;
-    const Results results = store.results(filter);
+    const Results results = store.results({.run = run});
     std::vector<std::string> blocks;
     for (const TrialRow& row : results.trials) {
       blocks.push_back(row.record.kernel.source_hash + to_text(row.record.config[0].second));
@@ -346,10 +329,9 @@ TEST(Results, OfQuestionsWithAVerdictLeaveOutTheOthers) {
   other.problem = {{"M", 32}, {"N", 64}};
   store.finish(begin(store, "a"), timed_record(other));
   EXPECT_THAT(ask(store).blocks, ElementsAre(1, 2, 3));
-  Filter filter;
-  filter.is_ranked = true;
-  EXPECT_EQ(store.results(filter).trials.size(), 2u);
-  EXPECT_EQ(store.results(filter).ranks.size(), 1u);
+  const Results ranked = store.results({.is_ranked = true});
+  EXPECT_EQ(ranked.trials.size(), 2u);
+  EXPECT_EQ(ranked.ranks.size(), 1u);
 }
 
 // Rows that follow each other are read in one go. Here some do, and others belong to another
@@ -366,16 +348,12 @@ TEST(Results, ComeOldestFirstWithTheirOwnFiguresWhateverTheirNumbers) {
     trial.finished_at = fmt::format("2026-11-21T10:{:02}:00Z", minute);
     trial.measurements.clear();
     if (i % 2 == 0) trial.measurements = {{"count", static_cast<double>(i), ""}};
-    if (!is_other) {
-      expected.push_back(trial.finished_at + describe(trial));
-    }
+    if (!is_other) expected.push_back(trial.finished_at + describe(trial));
     store.finish(sweep, trial);
   }
   std::sort(expected.begin(), expected.end());
-  Filter filter;
-  filter.problem = to_text(key_of(0).problem);
   std::vector<std::string> found;
-  for (TrialRow& row : store.results(filter).trials) {
+  for (TrialRow& row : store.results({.problem = to_text(key_of(0).problem)}).trials) {
     row.record.outcome.timing = timed_record(key_of(0)).outcome.timing;  // it comes without samples
     found.push_back(row.record.finished_at + describe(row.record));
   }

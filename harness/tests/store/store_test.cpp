@@ -41,22 +41,16 @@ TEST(Store, TimesAndFiguresComeBackToTheLastBit) {
 // SQLite has no NaN and turns it into NULL; an output full of NaN has a relative error of NaN, and
 // a median of fewer than six samples has no interval.
 TEST(Store, NumbersThatAreNoneComeBack) {
-  Outcome outcome;
-  outcome.status = Status::correctness;
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  outcome.validation =
-      Validation{nan, 0.01, std::numeric_limits<double>::infinity(), 4, "kernel ref of ref.cu"};
-  outcome.timing = timing_of({5, 6});
-  expect_kept(record_of(key_of(1), outcome));
+  const Validation odd{nan, 0.01, std::numeric_limits<double>::infinity(), 4, "kernel ref of r.cu"};
+  expect_kept(record_of(key_of(1), {Status::correctness, "", "", odd, timing_of({5, 6})}));
 }
 
 TEST(Store, KeepsTextThatIsLongOrForeignOrHoldsNul) {
   Store store = Store::in_memory();
-  Outcome outcome;
-  outcome.status = Status::compile;
-  outcome.message = "größer als 48 КБ: 共享内存 \xf0\x9f\x98\x80" + std::string(1, '\0') +
-                    "'); --" + std::string(100'000, 'x');
-  const TrialRecord record = record_of(key_of(1), outcome);
+  const std::string text = "größer als 48 КБ: 共享内存 \xf0\x9f\x98\x80" + std::string(1, '\0') +
+                           "'); --" + std::string(100'000, 'x');
+  const TrialRecord record = record_of(key_of(1), {Status::compile, "", text});
   expect_kept(record);
   store.finish(begin(store), record);
   EXPECT_LE(store.trials({}).at(0).record.outcome.message.size(), 4000u)
@@ -117,12 +111,9 @@ TEST(Store, AResultBelongsToEverySweepThatAskedForIt) {
   store.finish(begin(store, "first"), timed_record(key_of(1)));
   const std::int64_t second = begin(store, "second");
   EXPECT_EQ(store.claim(second, key_of(1)), Claim::done);
-  Filter filter;
-  filter.sweep = "second";
-  EXPECT_EQ(store.trials(filter).size(), 1u);
+  EXPECT_EQ(store.trials({.sweep = "second"}).size(), 1u);
   EXPECT_EQ(store.record("second").trials.size(), 1u);
-  filter.sweep = "third";
-  EXPECT_TRUE(store.trials(filter).empty());
+  EXPECT_TRUE(store.trials({.sweep = "third"}).empty());
 }
 
 TEST(Store, FiltersSelectByEveryField) {
@@ -132,9 +123,7 @@ TEST(Store, FiltersSelectByEveryField) {
   TrialKey other = key_of(2);
   other.kernel = {"scan", "scan_f32", "s", "c"};
   other.problem = {{"M", 16}, {"N", 8}};
-  Outcome failed;
-  failed.status = Status::timeout;
-  store.finish(sweep, record_of(other, failed));
+  store.finish(sweep, record_of(other, {Status::timeout}));
 
   const auto only = [&](auto Filter::*field, const std::string& value) {
     Filter filter;
@@ -174,10 +163,8 @@ TEST(Store, TheNewestBaselineIsTheAnswerAndEveryVerdictIsKept) {
   ASSERT_EQ(ranks.size(), 2u) << "every verdict stays";
   EXPECT_EQ(describe(ranks[1].record), describe(rank_of("2026-11-21T10:00:00Z")));
 
-  Filter filter;
-  filter.op = "another";
-  EXPECT_TRUE(store.baselines(filter).empty());
-  EXPECT_TRUE(store.ranks(filter).empty());
+  EXPECT_TRUE(store.baselines({.op = "another"}).empty());
+  EXPECT_TRUE(store.ranks({.op = "another"}).empty());
 }
 
 TEST(Store, RanksOfDevicesProtocolsAndObjectivesStandSideBySide) {

@@ -1,7 +1,6 @@
 // The views for people with sqlite3, read with the sqlite3 library and compared with what the store
 // says of the same recordings.
 
-
 #include "matchers.h"
 #include "store/database.h"
 #include "store/store_fixture.h"
