@@ -9,7 +9,7 @@
 using bf16 = Bf16;
 using f16 = F16;
 using Element = ELEMENT_TYPE;
-using G = Geometry<GemmTunables<Element>>;
+using G = Staging<Geometry<GemmTunables<Element>>, PANELS>;
 
 constexpr float kEpsilon = 1e-5f;
 

@@ -7,7 +7,19 @@
 
 constexpr float kEpsilon = 1e-5f;
 
-using G = Geometry<GemmTunables<Bf16>>;
+/// Where a row's scale is found: by a launch ahead, by a warpgroup of the product, or by a launch
+/// whose blocks lie beside the product's.
+enum class Scales { ahead, inside, beside };
+constexpr bool kBeside = Scales::SCALES == Scales::beside;
+
+using Alone = Staging<Geometry<GemmTunables<Bf16>>, PANELS>;
+template <bool>
+struct GeometryOf : Alone {
+  static constexpr int kMaxThreads = Alone::kThreads;
+};
+template <>
+struct GeometryOf<true> : RoomBeside<Alone> {};
+using G = GeometryOf<kBeside>;
 using Tiles = DenseTiles<G>;
 
 /// Gelu of 2 h. That rows' scales and columns' biases are halved ahead saves a multiplication for
@@ -22,9 +34,6 @@ struct GeluOfHalf {
   }
 };
 using Transform = Scaled<GeluOfHalf>;
-
-/// Where a row's scale is found.
-enum class Scales { ahead, inside };
 
 struct HalfOfScale {
   using Sums = Moments;
@@ -45,8 +54,8 @@ extern "C" __global__ void __launch_bounds__(128)
   for (int i = threadIdx.x; i < kRoom; i += 128) biases[gridDim.x + i] = 0;
 }
 
-/// Where this launch runs, blocks of the product begin late.
-extern "C" __global__ void __launch_bounds__(1024)
+/// Where this launch runs, blocks of the product begin late, unless there is room beside its own.
+extern "C" __global__ void __launch_bounds__(kBeside ? 256 : 1024, kBeside ? 8 : 1)
     ln_linear_gelu_statistics(const Bf16* x, float* scales, int m, int k) {
   grid_release();
   normalise_rows<Moments>(
@@ -59,7 +68,7 @@ __device__ __forceinline__ void multiply(const Tiles::Problem& problem,
                                          const Boxes<OfG, Side::m>& rows,
                                          const Boxes<OfG, Side::n>& weights,
                                          const Output<Bf16, Transform>& output, const Bf16* x) {
-  if constexpr (Scales::SCALES == Scales::ahead) {
+  if constexpr (Scales::SCALES != Scales::inside) {
     gemm_block<OfG, Tiles>(problem, rows, weights, output);
   } else {
     __shared__ PanelScales<OfG> panel;
@@ -71,7 +80,7 @@ __device__ __forceinline__ void multiply(const Tiles::Problem& problem,
   }
 }
 
-extern "C" __global__ void __launch_bounds__(G::kThreads, 1)
+extern "C" __global__ void __launch_bounds__(G::kMaxThreads, 1)
     ln_linear_gelu(const Bf16* x, const float* biases, const float* scales, Bf16* y, float* partial,
                    const __grid_constant__ TensorMap x_map, const __grid_constant__ TensorMap w_map,
                    const __grid_constant__ TensorMap y_map, int m, int n, int k, int) {

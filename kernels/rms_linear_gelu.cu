@@ -12,7 +12,7 @@ using Element = ELEMENT_TYPE;
 
 constexpr float kEpsilon = 1e-5f;
 
-using G = Geometry<GemmTunables<Element>>;
+using G = Staging<Geometry<GemmTunables<Element>>, PANELS>;
 using Tiles = DenseTiles<G>;
 using Transform = RmsNormalised<Element, ExactGelu>;
 

@@ -248,14 +248,16 @@ TEST_P(ShippedKernels, AreRightOnRaggedSizes) {
 INSTANTIATE_TEST_SUITE_P(, ShippedKernels, testing::ValuesIn(shipped_cases()),
                          [](const auto& instance) { return name_of(instance.param); });
 
-TEST_F(RandomConfigurations, TheProductFindsTheScalesOfItsRows) {
+TEST_F(RandomConfigurations, TheScalesOfRowsAreFoundInAndBesideTheProduct) {
   const auto kernels = test::source_folder() / "kernels";
   for (const char* name : {"ln_linear_gelu", "ln_linear_gelu_f16"}) {
-    KernelSpec kernel = find_kernel(kernels, name).value();
-    for (ParamSpec& param : kernel.params) {
-      if (param.name == "SCALES") param.values = {Value("inside")};
+    for (const char* where : {"inside", "beside"}) {
+      KernelSpec kernel = find_kernel(kernels, name).value();
+      for (ParamSpec& param : kernel.params) {
+        if (param.name == "SCALES") param.values = {Value(where)};
+      }
+      expect_right(kernel, {{"M", 1000}, {"N", 1096}, {"K", 328}});
     }
-    expect_right(kernel, {{"M", 1000}, {"N", 1096}, {"K", 328}});
   }
 }
 

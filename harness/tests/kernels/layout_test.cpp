@@ -89,6 +89,7 @@ std::int64_t given(const std::string& name, const Shape& shape, int elements_of_
       {"STAGES", std::int64_t{shape.stages}},
       {"CLUSTER_K", std::int64_t{shape.cluster_k}},
       {"SPLIT_K", std::int64_t{shape.split_k}},
+      {"PANELS", std::int64_t{shape.mode == Mode::pingpong ? 1 : 2}},
       {"PERSISTENT", std::int64_t{shape.persistent}}};
   assay::Config config;
   for (const auto& param : kernel.params) {

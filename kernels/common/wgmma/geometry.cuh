@@ -55,8 +55,8 @@ struct Geometry : Config {
   /// Whether C is rounded in shared memory, in rows: not when others add to the sums first, and
   /// not transposed.
   static constexpr bool kStaged = !kSwap && kSplitK == 1 && kClusterK == 1;
-  // One panel is filled while one is read; but with pingpong nobody waits for the store, and the
-  // ring has better use for the space.
+  // One panel is filled while one is read; but with pingpong nobody waits for the store unless it
+  // takes longer than a tile (Staging below), and the ring has better use for the space.
   static constexpr int kStagingPanels = kMode == Mode::pingpong ? 1 : 2;
   static constexpr int kStagingBytes = kStagingPanels * 16 * 128;  // of a warp
 
@@ -176,3 +176,20 @@ ASSAY_HD constexpr int release_target(const ClusterPlace& place, int thread) {
   const bool shares = thread / G::kClusterN == place.m || thread % G::kClusterN == place.n;
   return shares ? place.k * G::kLayer + thread : -1;
 }
+
+/// The same with fewer registers, so that a block of another launch has room beside it: 256 threads
+/// with 32 registers each, where a warpgroup has no more than 128 sums a thread.
+template <typename Base>
+struct RoomBeside : Base {
+  static constexpr int kProducerRegisters = 32;
+  static constexpr int kConsumerRegisters = 176;
+  /// For so many threads the compiler leaves each 128 registers.
+  static constexpr int kMaxThreads = 512;
+};
+
+/// The same with room for so many panels of C a warp, 16 rows x 64 columns each.
+template <typename Base, int kPanelsOfWarp>
+struct Staging : Base {
+  static constexpr int kStagingPanels = kPanelsOfWarp;
+  static constexpr int kStagingBytes = kPanelsOfWarp * 16 * 128;
+};

@@ -195,6 +195,10 @@ struct StoreBoxes {
     const WarpRows rows;
     const int row = first_m + rows.first(0);
     const OfRows of_rows(output.transform, row);
+    if constexpr (G::kStagingPanels >= 4 && G::kStagingPanels % (2 * kPanels) == 0) {
+      store_at_once(sums, tile, row, first_n, of_rows);
+      return;
+    }
 #pragma unroll
     for (int panel = 0; panel < kPanels; ++panel) {
       // The last box begins early enough to end with the tile, and repeats columns of the one
@@ -217,6 +221,33 @@ struct StoreBoxes {
         tma_store_commit();
       }
     }
+  }
+
+  /// The same where there is room for the panels of several 64 rows: those of 64 rows leave at once.
+  template <typename Rows>
+  __device__ __forceinline__ void store_at_once(const Accumulators<G>& sums, int tile, int row,
+                                                int first_n, const Rows& of_rows) const {
+    constexpr int kPanels = cdiv(G::kOutputColumns, 8), kParts = G::kStagingPanels / kPanels;
+    const unsigned panels = staging + tile % kParts * kPanels * kPanelBytes;
+    tma_store_wait_read<G::kOutputTiles % kParts == 0 ? kParts - 1 : 0>();
+    __syncwarp();
+    const auto each_panel = [&](const auto& use) {
+#pragma unroll
+      for (int panel = 0; panel < kPanels; ++panel) {
+        const int first = smaller(panel * 8, G::kOutputColumns - 8);
+        use(panels + panel * kPanelBytes, first, first_n + first * 8);
+      }
+    };
+    each_panel([&](unsigned panel, int first, int col) {
+      stage_panel<G>(sums, tile, first, panel, output, of_rows, col);
+    });
+    fence_for_tma();
+    __syncwarp();
+    if (WarpRows().lane > 0) return;
+    each_panel([&](unsigned panel, int, int col) {
+      if (row < end_m && col < output.n) tma_store(*output.c_map, panel, row, col);
+    });
+    tma_store_commit();
   }
 };
 
