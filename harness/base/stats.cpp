@@ -11,9 +11,7 @@
 #include "base/stats.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <numbers>
 #include <numeric>
@@ -96,19 +94,27 @@ class WalshAverages {
 
   std::size_t size() const { return sorted_.size() * (sorted_.size() + 1) / 2; }
 
-  /// The k-th smallest, counting from 1: the least double that k of them do not exceed, found by
-  /// halving the doubles in between.
+  /// The k-th smallest, counting from 1. Halves what lies between two averages, one no larger and
+  /// one no smaller, until few are left.
   double kth_smallest(std::size_t k) const {
-    std::int64_t low = place_of(sorted_.front()), high = place_of(sorted_.back());
-    while (low < high) {
-      const std::int64_t middle = std::midpoint(low, high);  // rounds towards low
-      if (num_up_to(double_at(middle)) >= k) {
-        high = middle;
+    double low = sorted_.front(), high = sorted_.back();
+    std::size_t below = 0, up_to = size();  // how many are less than `low`, and no larger than `high`
+    while (low < high && up_to - below > sorted_.size()) {
+      const double middle = std::midpoint(low, high);
+      const Split split = split_at(middle < high ? middle : low);
+      if (split.count >= k) {
+        high = split.largest;
+        up_to = split.count;
       } else {
-        low = middle + 1;
+        low = split.least_above;
+        below = split.count;
       }
     }
-    return double_at(low);
+    if (low == high) return low;
+    std::vector<double> between = those_between(low, high);
+    const auto kth = between.begin() + static_cast<std::ptrdiff_t>(k - below - 1);
+    std::ranges::nth_element(between, kth);
+    return *kth;
   }
 
   double median() const {
@@ -117,25 +123,39 @@ class WalshAverages {
   }
 
  private:
-  /// A double's place in the order of all doubles, and back.
-  static std::int64_t place_of(double value) {
-    const auto bits = std::bit_cast<std::int64_t>(value);
-    return bits < 0 ? std::numeric_limits<std::int64_t>::min() - bits : bits;
-  }
-  static double double_at(std::int64_t place) {
-    return std::bit_cast<double>(place < 0 ? std::numeric_limits<std::int64_t>::min() - place
-                                           : place);
+  double average(std::size_t i, std::size_t j) const { return 0.5 * (sorted_[i] + sorted_[j]); }
+
+  /// How many averages are no larger than a limit, the largest of them, and the least of the others.
+  struct Split {
+    std::size_t count = 0;
+    double largest = -std::numeric_limits<double>::infinity();
+    double least_above = std::numeric_limits<double>::infinity();
+  };
+
+  /// The means of one value with it and all larger ones ascend, so those that count are the first
+  /// few; of the next value, no more of the larger ones count.
+  Split split_at(double limit) const {
+    Split split;
+    std::size_t end = sorted_.size();
+    for (std::size_t i = 0; i < end; ++i) {
+      while (end > i && average(i, end - 1) > limit) --end;
+      split.count += end - i;
+      if (end > i) split.largest = std::max(split.largest, average(i, end - 1));
+      if (end < sorted_.size()) split.least_above = std::min(split.least_above, average(i, end));
+    }
+    return split;
   }
 
-  /// How many averages are no larger. The means of one value with it and all larger ones ascend, so
-  /// those that count are the first few; of the next value, no more of the larger ones count.
-  std::size_t num_up_to(double limit) const {
-    std::size_t count = 0, end = sorted_.size();
+  /// The averages from `low` to `high`.
+  std::vector<double> those_between(double low, double high) const {
+    std::vector<double> between;
+    std::size_t begin = sorted_.size(), end = begin;
     for (std::size_t i = 0; i < end; ++i) {
-      while (end > i && 0.5 * (sorted_[i] + sorted_[end - 1]) > limit) --end;
-      count += end - i;
+      while (begin > 0 && average(i, begin - 1) >= low) --begin;
+      while (end > 0 && average(i, end - 1) > high) --end;
+      for (std::size_t j = std::max(begin, i); j < end; ++j) between.push_back(average(i, j));
     }
-    return count;
+    return between;
   }
 
   std::vector<double> sorted_;
