@@ -98,7 +98,8 @@ class WalshAverages {
   /// one no smaller, until few are left.
   double kth_smallest(std::size_t k) const {
     double low = sorted_.front(), high = sorted_.back();
-    std::size_t below = 0, up_to = size();  // how many are less than `low`, and no larger than `high`
+    // How many are less than `low`, and how many no larger than `high`.
+    std::size_t below = 0, up_to = size();
     while (low < high && up_to - below > sorted_.size()) {
       const double middle = std::midpoint(low, high);
       const Split split = split_at(middle < high ? middle : low);
@@ -125,7 +126,7 @@ class WalshAverages {
  private:
   double average(std::size_t i, std::size_t j) const { return 0.5 * (sorted_[i] + sorted_[j]); }
 
-  /// How many averages are no larger than a limit, the largest of them, and the least of the others.
+  /// How many averages are within a limit, the largest of them, and the least of the others.
   struct Split {
     std::size_t count = 0;
     double largest = -std::numeric_limits<double>::infinity();
