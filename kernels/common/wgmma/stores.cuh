@@ -223,7 +223,7 @@ struct StoreBoxes {
     }
   }
 
-  /// The same where there is room for the panels of several 64 rows: those of 64 rows leave at once.
+  /// The same where there is room for the panels of several 64 rows, which leave together.
   template <typename Rows>
   __device__ __forceinline__ void store_at_once(const Accumulators<G>& sums, int tile, int row,
                                                 int first_n, const Rows& of_rows) const {
