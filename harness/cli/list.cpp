@@ -184,12 +184,12 @@ SweepRow sweep_row(const fs::path& file, const ListOptions& options, const Devic
   const fs::path kernels =
       options.kernels.empty() ? kernel_folder_of_sweep(file) : fs::path(options.kernels);
   const SweepSpec sweep = load_sweep(file, kernels);
-  SweepRow row{sweep.name,
-               file.string(),
-               std::string(to_text(sweep.search.strategy)),
-               sweep.measure.protocol,
-               sweep.problems.size(),
-               {}};
+  SweepRow row{.name = sweep.name,
+               .file = file.string(),
+               .strategy = std::string(to_text(sweep.search.strategy)),
+               .protocol = sweep.measure.protocol,
+               .num_problems = sweep.problems.size(),
+               .kernels = {}};
   for (const KernelSpec& kernel : sweep.kernels) {
     row.kernels.push_back(kernel_row(kernel, sweep.problems, device, steps_left));
     warn_of_source(kernel, kernels, options);

@@ -255,8 +255,10 @@ int run_on_all(const SweepOptions& options, Json& summaries) {
                            include_directories, summaries);
   if (options.verify != "full") return worst;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
-    VerifyOptions verify{{kernel_directory.string(), options.include}, {}};
+    VerifyOptions verify;
     verify.gpu = gpus[i];
+    verify.kernels = kernel_directory.string();
+    verify.include = options.include;
     verify.json = options.json;
     verify.results.db = options.db;
     verify.results.sweep = sweep.name;
