@@ -15,6 +15,6 @@ ctest --test-dir build --parallel $(($(nproc) + 1)) --timeout 1800 --output-on-f
   --no-tests=error
 scripts/torture.sh 8 &
 torture=$! failed=0
-scripts/fuzz.sh 2 || failed=$?
+scripts/fuzz.sh 6 || failed=$?
 wait $torture
 exit $failed
