@@ -12,14 +12,14 @@ constexpr float kEpsilon = 1e-5f;
 enum class Scales { ahead, inside, beside };
 constexpr bool kBeside = Scales::SCALES == Scales::beside;
 
-using Alone = Staging<Geometry<GemmTunables<Bf16>>, PANELS>;
-template <bool>
-struct GeometryOf : Alone {
-  static constexpr int kMaxThreads = Alone::kThreads;
+/// With Scales::beside the product leaves registers for a block of 256 threads with 32 each: the
+/// compiler gives a thread 128 where a block may have 512, and a warpgroup has no more than 128
+/// sums a thread.
+struct G : Staging<Geometry<GemmTunables<Bf16>>, PANELS> {
+  static constexpr int kMaxThreads = kBeside ? 512 : kThreads;
+  static constexpr int kProducerRegisters = kBeside ? 32 : Geometry::kProducerRegisters;
+  static constexpr int kConsumerRegisters = kBeside ? 176 : Geometry::kConsumerRegisters;
 };
-template <>
-struct GeometryOf<true> : RoomBeside<Alone> {};
-using G = GeometryOf<kBeside>;
 using Tiles = DenseTiles<G>;
 
 /// Gelu of 2 h. That rows' scales and columns' biases are halved ahead saves a multiplication for

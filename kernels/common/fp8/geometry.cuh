@@ -11,13 +11,11 @@
 /// long side.
 template <typename Config, int kSetsOfPartials, bool kTakeTurns, int kPanelsOfWarp,
           int kProductsOfOutput = 1, int kSlicesOfTurn = 1>
-struct ScaledGeometry : Geometry<Config, kProductsOfOutput> {
+struct ScaledGeometry : Staging<Geometry<Config, kProductsOfOutput>, kPanelsOfWarp> {
   using Base = Geometry<Config, kProductsOfOutput>;
   static constexpr int kPartials = kSetsOfPartials;
   static constexpr int kUnroll = kSlicesOfTurn;
   static constexpr bool kInTurn = kTakeTurns;
-  static constexpr int kStagingPanels = kPanelsOfWarp;
-  static constexpr int kStagingBytes = kPanelsOfWarp * 16 * 128;
   /// Rows of A's scales that arrive beyond a tile's: copies begin at multiples of four rows.
   static constexpr int kSpareScales = 0;
   static constexpr int kScaleRows = Base::kBlockM;  // of A's scales in a stage

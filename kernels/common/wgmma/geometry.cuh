@@ -177,17 +177,7 @@ ASSAY_HD constexpr int release_target(const ClusterPlace& place, int thread) {
   return shares ? place.k * G::kLayer + thread : -1;
 }
 
-/// The same with fewer registers, so that a block of another launch has room beside it: 256 threads
-/// with 32 registers each, where a warpgroup has no more than 128 sums a thread.
-template <typename Base>
-struct RoomBeside : Base {
-  static constexpr int kProducerRegisters = 32;
-  static constexpr int kConsumerRegisters = 176;
-  /// For so many threads the compiler leaves each 128 registers.
-  static constexpr int kMaxThreads = 512;
-};
-
-/// The same with room for so many panels of C a warp, 16 rows x 64 columns each.
+/// A geometry with room for so many panels of C a warp, 16 rows x 64 columns each.
 template <typename Base, int kPanelsOfWarp>
 struct Staging : Base {
   static constexpr int kStagingPanels = kPanelsOfWarp;
