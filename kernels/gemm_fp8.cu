@@ -6,7 +6,8 @@
 #include "common/fp8/block.cuh"
 #include "common/gemm_wgmma.cuh"
 
-using G = ScaledGeometry<GemmTunables<Bf16>, PARTIALS, IN_TURN != 0, PANELS, 1, UNROLL>;
+using G = ScaledGeometry<GemmTunables<Bf16>, PARTIALS, IN_TURN != 0, PANELS, 1, UNROLL,
+                         STAGGER != 0, LOOK_AHEAD != 0>;
 using Tiles = DenseTiles<G>;
 
 extern "C" __global__ void __launch_bounds__(G::kThreads, 1)

@@ -54,9 +54,16 @@ __device__ __forceinline__ void consume_all_scaled(const Tiles& tiles, const Clu
   Work work = {};
   Corner corner = {};
   TileScales<G> of_tile;
+  Work next_work = {};
+  Corner next_corner = {};
+  const auto find_next = [&](int index) {
+    next_work = tiles.at(index);
+    next_corner = tiles.corner(next_work);
+  };
   const auto begin = [&](int index) {
-    work = tiles.at(index);
-    corner = tiles.corner(work);
+    if (!G::kLooksAhead || index == 0) find_next(index);
+    work = next_work;
+    corner = next_corner;
     begin_scales(of_tile, tiles, work, corner, scales, slice_at<G>(work, 0, index % 2 != 0));
   };
   Accumulators<G> sums;
@@ -82,6 +89,9 @@ __device__ __forceinline__ void consume_all_scaled(const Tiles& tiles, const Clu
         if (index > 0) store(stored, stored_corner, true, kEarlyRows, G::kLongTiles);
       }
     };
+    const auto look_ahead = [&] {
+      if constexpr (G::kLooksAhead) find_next(index + 1);
+    };
     const auto finish = [&](int i) { store(work, corner, true, i, i + 1); };
     ScaledLoop<G>{ring,
                   place,
@@ -92,7 +102,7 @@ __device__ __forceinline__ void consume_all_scaled(const Tiles& tiles, const Clu
                   work,
                   index < 0 ? 0 : work.slices.count,
                   index % 2 != 0,
-                  consumer.release_to}(sums, meanwhile, finish);
+                  consumer.release_to}(sums, meanwhile, look_ahead, finish);
     stored = work;
     stored_corner = corner;
     if (G::kPersistent && index + 1 < count) {

@@ -84,6 +84,7 @@ __device__ __forceinline__ void consume_heights(const ExpertTiles<G>& tiles,
       begin_scales(of_tile, tiles, work, corner, scales, slice_at<G>(work, 0, backwards));
       Accumulators<Low> sums;
       const auto finish = [&](int i) { way_out.store_rows(sums, i, corner); };
+      const auto nothing = [] {};
       ScaledLoop<Low>{ring,
                       place,
                       stages,
@@ -93,8 +94,7 @@ __device__ __forceinline__ void consume_heights(const ExpertTiles<G>& tiles,
                       work,
                       work.slices.count,
                       backwards,
-                      consumer.release_to}(
-          sums, [] {}, finish);
+                      consumer.release_to}(sums, nothing, nothing, finish);
 #pragma unroll
       for (int i = ScaledLoop<Low>::kFinishEarly ? G::kLongTiles - 1 : 0; i < G::kLongTiles; ++i) {
         finish(i);

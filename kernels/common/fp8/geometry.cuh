@@ -8,13 +8,17 @@
 /// kTakeTurns: the two warpgroups that share a tile multiply in turn, 64 rows of a slice at a time,
 /// so that one adds while the other multiplies. kPanelsOfWarp: where a warp stages C, 1 or 2
 /// panels. kSlicesOfTurn: how many slices a turn of the loop multiplies, with one set and A on the
-/// long side.
+/// long side. kStagger: each block begins its way through K at another place. kLookAhead: a block
+/// that stays finds its next tile while the tensor cores have the first slice of this one.
 template <typename Config, int kSetsOfPartials, bool kTakeTurns, int kPanelsOfWarp,
-          int kProductsOfOutput = 1, int kSlicesOfTurn = 1>
+          int kProductsOfOutput = 1, int kSlicesOfTurn = 1, bool kStagger = false,
+          bool kLookAhead = false>
 struct ScaledGeometry : Staging<Geometry<Config, kProductsOfOutput>, kPanelsOfWarp> {
   using Base = Geometry<Config, kProductsOfOutput>;
+  static constexpr bool kStaggered = Base::kStaggered || kStagger;
   static constexpr int kPartials = kSetsOfPartials;
   static constexpr int kUnroll = kSlicesOfTurn;
+  static constexpr bool kLooksAhead = kLookAhead;
   static constexpr bool kInTurn = kTakeTurns;
   /// Rows of A's scales that arrive beyond a tile's: copies begin at multiples of four rows.
   static constexpr int kSpareScales = 0;
@@ -27,6 +31,10 @@ struct ScaledGeometry : Staging<Geometry<Config, kProductsOfOutput>, kPanelsOfWa
   static_assert(!kInTurn || Base::kMode == Mode::cooperative, "two warpgroups share a tile");
   static_assert(Base::kMode != Mode::pingpong,
                 "a warpgroup begins its next tile before it stores one");
+  static_assert(!kStagger || (kPartials == 2 && Base::kCluster == 1 && Base::kSplitK == 1 &&
+                              !Base::kPersistent),
+                "a block that begins elsewhere has all of K of one tile");
+  static_assert(!kLookAhead || Base::kPersistent, "a block that leaves has no next tile");
   static_assert(Base::kBlockK == 64 && !Base::kOverlap, "a slice is 128 columns of 8 bits");
 };
 

@@ -20,8 +20,9 @@
 /// from before a jump is under way.
 ///
 /// `meanwhile()` is called once, when the tensor cores have the first slice: what `sums` hold until
-/// then is the last tile's. With one set, finish(i) is called when the `i`th 64 rows are final and
-/// the tensor cores have the next, for all but the last.
+/// then is the last tile's. `look_ahead()` is called when they have the last 64 rows of that slice.
+/// With one set, finish(i) is called when the `i`th 64 rows are final and the tensor cores have the
+/// next, for all but the last.
 template <typename G>
 struct ScaledLoop {
   static constexpr int kLongTiles = G::kLongTiles, kHalf = G::kWide / 2;
@@ -62,9 +63,10 @@ struct ScaledLoop {
   }
 
   /// Slices `first` to `first` + kSlices - 1; kBegin: the work's first.
-  template <int kSlices, bool kBegin, typename Meanwhile, typename Finish>
+  template <int kSlices, bool kBegin, typename Meanwhile, typename LookAhead, typename Finish>
   __device__ __forceinline__ void multiply(Accumulators<G>& sums, int first,
-                                           const Meanwhile& meanwhile, const Finish& finish) {
+                                           const Meanwhile& meanwhile, const LookAhead& look_ahead,
+                                           const Finish& finish) {
     const unsigned long_rows = panel_address(stages + warpgroup * kLongTiles * 64 * 128);
     const unsigned wide_rows = panel_address(stages + G::kLong * 128);
     float partial[kSets][kHalf];
@@ -95,6 +97,7 @@ struct ScaledLoop {
         full = ring.is_full(place);
       }
       if (kBegin && chunk == 0 && kIssueFirst) meanwhile();
+      if (kBegin && chunk == kLongTiles - 1) look_ahead();
       if constexpr (kSets == 1) {
         if (kFinishEarly && tile > 0 && slice + 1 == count) finish(tile - 1);
         wgmma_wait<0>();
@@ -112,9 +115,11 @@ struct ScaledLoop {
 
   /// The same with one set and A on the long side, in as few instructions as can be: tensor cores
   /// wait for those that stand between two wgmma of a warpgroup. kEnd: the work's last slices.
-  template <int kSlices, bool kBegin, bool kEnd, typename Meanwhile, typename Finish>
+  template <int kSlices, bool kBegin, bool kEnd, typename Meanwhile, typename LookAhead,
+            typename Finish>
   __device__ __forceinline__ void multiply_tightly(Accumulators<G>& sums,
                                                    const Meanwhile& meanwhile,
+                                                   const LookAhead& look_ahead,
                                                    const Finish& finish) {
     const bool last = kEnd || (kBegin && count == 1);
     const unsigned long_rows = panel_address(stages + warpgroup * kLongTiles * 64 * 128);
@@ -136,6 +141,7 @@ struct ScaledLoop {
         }
         issue(partial, long_rows + offset + tile * 512, wide_rows + offset);
         if (kBegin && tile == 0 && kIssueFirst) meanwhile();
+        if (kBegin && tile == kLongTiles - 1) look_ahead();
         if constexpr (kFinishEarly && (kBegin || kEnd)) {
           if (tile > 0 && last) finish(tile - 1);
         }
@@ -150,11 +156,12 @@ struct ScaledLoop {
     }
   }
 
-  template <typename Meanwhile, typename Finish>
+  template <typename Meanwhile, typename LookAhead, typename Finish>
   __device__ __forceinline__ void operator()(Accumulators<G>& sums, const Meanwhile& meanwhile,
-                                             const Finish& finish) {
+                                             const LookAhead& look_ahead, const Finish& finish) {
     if (count == 0) {
       meanwhile();
+      look_ahead();
 #pragma unroll
       for (int i = 0; i < kLongTiles; ++i) {
 #pragma unroll
@@ -164,30 +171,30 @@ struct ScaledLoop {
     }
     if constexpr (kTight) {
       of_next = scales.b + slice_at<G>(work, 0, backwards);
-      multiply_tightly<1, true, false>(sums, meanwhile, finish);
+      multiply_tightly<1, true, false>(sums, meanwhile, look_ahead, finish);
       int slice = 1;
 #pragma unroll 1
       for (; slice + G::kUnroll < count; slice += G::kUnroll) {
-        multiply_tightly<G::kUnroll, false, false>(sums, meanwhile, finish);
+        multiply_tightly<G::kUnroll, false, false>(sums, meanwhile, look_ahead, finish);
       }
       if constexpr (G::kUnroll > 1) {
 #pragma unroll 1
         for (; slice + 1 < count; ++slice)
-          multiply_tightly<1, false, false>(sums, meanwhile, finish);
+          multiply_tightly<1, false, false>(sums, meanwhile, look_ahead, finish);
       }
-      if (slice < count) multiply_tightly<1, false, true>(sums, meanwhile, finish);
+      if (slice < count) multiply_tightly<1, false, true>(sums, meanwhile, look_ahead, finish);
       return;
     }
     constexpr int kRun = kSets == 1 ? 1 : cdiv(4, kLongTiles);
-    multiply<1, true>(sums, 0, meanwhile, finish);
+    multiply<1, true>(sums, 0, meanwhile, look_ahead, finish);
     int slice = 1;
 #pragma unroll 1
     for (; slice + kRun <= count; slice += kRun) {
-      multiply<kRun, false>(sums, slice, meanwhile, finish);
+      multiply<kRun, false>(sums, slice, meanwhile, look_ahead, finish);
     }
     if constexpr (kRun > 1) {
 #pragma unroll 1
-      for (; slice < count; ++slice) multiply<1, false>(sums, slice, meanwhile, finish);
+      for (; slice < count; ++slice) multiply<1, false>(sums, slice, meanwhile, look_ahead, finish);
     }
   }
 };
