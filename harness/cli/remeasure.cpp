@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "cli/gpu_setup.h"
 #include "cli/include_path.h"
+#include "space/space.h"
 #include "tuner/progress.h"
 #include "tuner/tuner.h"
 
