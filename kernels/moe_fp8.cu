@@ -8,7 +8,9 @@
 #include "common/fp8/experts.cuh"
 #include "common/fp8/token_lines.cuh"
 
-using G = AnyRowGeometry<ExpertTunables<Bf16>, PARTIALS, IN_TURN != 0, PANELS>;
+struct G : AnyRowGeometry<ExpertTunables<Bf16>, PARTIALS, IN_TURN != 0, PANELS> {
+  static constexpr int kRuns = RUNS;
+};
 
 extern "C" __global__ void __launch_bounds__(G::kThreads, 1)
     moe_fp8(const float* b_scales, const int* starts, Bf16* c,

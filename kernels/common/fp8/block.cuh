@@ -84,15 +84,16 @@ __device__ __forceinline__ void consume_all_scaled(const Tiles& tiles, const Clu
   if (count > 0) begin(0);
 #pragma unroll 1
   for (int index = G::kPersistent ? 0 : -1; index < count; ++index) {  // -1: the rehearsal
-    const auto meanwhile = [&] {
-      if constexpr (G::kPersistent) {
-        if (index > 0) store(stored, stored_corner, true, kEarlyRows, G::kLongTiles);
+    const auto store_last = [&] {
+      if (G::kPersistent && index > 0) {
+        store(stored, stored_corner, true, kEarlyRows, G::kLongTiles);
       }
     };
-    const auto look_ahead = [&] {
+    const auto find_following = [&] {
       if constexpr (G::kLooksAhead) find_next(index + 1);
     };
     const auto finish = [&](int i) { store(work, corner, true, i, i + 1); };
+    const LoopHooks hooks = {store_last, find_following, finish};
     ScaledLoop<G>{ring,
                   place,
                   stages,
@@ -102,7 +103,7 @@ __device__ __forceinline__ void consume_all_scaled(const Tiles& tiles, const Clu
                   work,
                   index < 0 ? 0 : work.slices.count,
                   index % 2 != 0,
-                  consumer.release_to}(sums, meanwhile, look_ahead, finish);
+                  consumer.release_to}(sums, hooks);
     stored = work;
     stored_corner = corner;
     if (G::kPersistent && index + 1 < count) {

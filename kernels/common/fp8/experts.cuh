@@ -7,14 +7,18 @@
 #include "common/fp8/block.cuh"
 #include "common/ptx/tma_3d_streamed.cuh"
 
-/// Where the table of the experts' tiles lies in shared memory, behind the scales.
-template <typename G>
-constexpr int kScaledTableOffset = scales_offset<G>(G::kStages);
-
-/// Where what lies behind that table begins.
+/// Where what lies behind the table of the experts' tiles, behind the scales, begins.
 template <typename G>
 __device__ __forceinline__ int scaled_table_end(int num_experts) {
-  return cdiv(kScaledTableOffset<G> + 8 * (num_experts + 1), 128) * 128;
+  return cdiv(kScalesEnd<G> + 8 * (num_experts + 1), 128) * 128;
+}
+
+/// With B's of the work's expert; `scales` has those of the first.
+template <typename G>
+__device__ __forceinline__ Scales scales_of(const ExpertTiles<G>& tiles, const Work& work,
+                                            Scales scales) {
+  scales.b += static_cast<long long>(tiles.expert(work)) * scales.b_rows * scales.b_pitch;
+  return scales;
 }
 
 /// As begin_scales (fp8/block.cuh); `scales` has those of the first expert.
@@ -22,10 +26,14 @@ template <typename Low, typename G>
 __device__ __forceinline__ void begin_scales(TileScales<Low>& of_tile, const ExpertTiles<G>& tiles,
                                              const Work& work, const Corner& corner,
                                              const Scales& scales, int first_slice) {
-  Scales own = scales;
-  own.b += static_cast<long long>(tiles.expert(work)) * scales.b_rows * scales.b_pitch;
-  of_tile.first_a = corner.m % 4;
-  of_tile.begin(own, corner.n / G::kProducts, first_slice);
+  if constexpr (!G::kScalesAhead) {
+    // What comes first decides how ptxas orders the rest: each order is as its winners were
+    // measured.
+    if constexpr (G::kProducts == 1) of_tile.first_a = corner.m % 4;
+    const Scales own = scales_of(tiles, work, scales);
+    if constexpr (G::kProducts > 1) of_tile.first_a = corner.m % 4;
+    of_tile.begin(own, corner.n / G::kProducts, first_slice);
+  }
 }
 
 /// G with tiles of kRows rows, alone.
@@ -84,7 +92,7 @@ __device__ __forceinline__ void consume_heights(const ExpertTiles<G>& tiles,
       begin_scales(of_tile, tiles, work, corner, scales, slice_at<G>(work, 0, backwards));
       Accumulators<Low> sums;
       const auto finish = [&](int i) { way_out.store_rows(sums, i, corner); };
-      const auto nothing = [] {};
+      const LoopHooks hooks = {[] {}, [] {}, finish};
       ScaledLoop<Low>{ring,
                       place,
                       stages,
@@ -94,7 +102,7 @@ __device__ __forceinline__ void consume_heights(const ExpertTiles<G>& tiles,
                       work,
                       work.slices.count,
                       backwards,
-                      consumer.release_to}(sums, nothing, nothing, finish);
+                      consumer.release_to}(sums, hooks);
 #pragma unroll
       for (int i = ScaledLoop<Low>::kFinishEarly ? G::kLongTiles - 1 : 0; i < G::kLongTiles; ++i) {
         finish(i);
@@ -169,6 +177,34 @@ __device__ __forceinline__ void produce_scaled_experts(
   }
 }
 
+/// With kScalesAhead: multiplies the scales of the slices that produce_scaled_experts copies, by
+/// one warp.
+template <typename G>
+__device__ __forceinline__ void multiply_scales(const ExpertTiles<G>& tiles,
+                                                const Ring<G::kStages>& ring, unsigned stages,
+                                                unsigned char* smem, const Scales& scales) {
+  const Ring<G::kStages> products = products_ring<G>(stages);
+  RingPlace<G::kStages> place;
+  const int count = tiles.count();
+#pragma unroll 1
+  for (int index = 0; index < count; ++index) {
+    const Work work = tiles.at(index);
+    const Corner corner = tiles.corner(work);
+    const auto slice_of = [&](int i) { return slice_at<G>(work, i, index % 2 != 0); };
+    WeightScales<G> weights;
+    weights.begin(scales_of(tiles, work, scales), corner.n, slice_of(0));
+#pragma unroll 1
+    for (int i = 0; i < work.slices.count; ++i, place.advance()) {
+      const float of_b = weights.next[0];
+      weights.fetch(slice_of(smaller(i + 1, work.slices.count - 1)));
+      ring.wait_full(place);
+      products.wait_empty(place);
+      put_products<G>(smem + scales_offset<G>(place.stage), corner.m % 4, of_b);
+      mbarrier_arrive(products.full(place.stage));
+    }
+  }
+}
+
 /// Which of so many tiles a block that stays takes: `first`, and every `step`th behind.
 struct TileRun {
   int first, step;
@@ -202,12 +238,13 @@ __device__ __forceinline__ void scaled_expert_block(const int* starts, int num_e
   extern __shared__ __align__(1024) unsigned char smem[];
   const unsigned stages = shared_address(smem);
   const Ring<G::kStages> ring = {stages + SharedLayout<G>::kBarriers};
-  int* const rows = reinterpret_cast<int*>(smem + kScaledTableOffset<G>);
+  int* const rows = reinterpret_cast<int*>(smem + kScalesEnd<G>);
   int* const first_tile = rows + num_experts + 1;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const bool is_producer = static_cast<int>(threadIdx.x) >= G::kConsumerThreads;
   if (threadIdx.x == 0) {
     ring.init(4 * G::kSharers * (G::kClusterM + G::kClusterN - 1));  // warps
+    if constexpr (G::kScalesAhead) init_products<G>(products_ring<G>(stages));
     fence_mbarrier_init();
   } else if (warp == G::kConsumerThreads / 32) {
     if (static_cast<int>(threadIdx.x) == G::kConsumerThreads) {
@@ -228,6 +265,8 @@ __device__ __forceinline__ void scaled_expert_block(const int* starts, int num_e
     if constexpr (G::kConsumers > 1) registers_shrink<G::kProducerRegisters>();
     if (static_cast<int>(threadIdx.x) == G::kConsumerThreads) {
       produce_scaled_experts<G>(tiles, block, ring, stages, b, a, *scales.a_map);
+    } else if (G::kScalesAhead && warp == G::kConsumerThreads / 32 + 1) {
+      multiply_scales<G>(tiles, ring, stages, smem, scales);
     }
     __syncwarp();
   }

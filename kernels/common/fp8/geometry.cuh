@@ -22,8 +22,9 @@ struct ScaledGeometry : Staging<Geometry<Config, kProductsOfOutput>, kPanelsOfWa
   static constexpr bool kInTurn = kTakeTurns;
   /// Rows of A's scales that arrive beyond a tile's: copies begin at multiples of four rows.
   static constexpr int kSpareScales = 0;
+  static constexpr int kHighest = Base::kBlockM;  // of all tiles that share shared memory's layout
   static constexpr int kScaleRows = Base::kBlockM;  // of A's scales in a stage
-  static constexpr bool kKeepsScales = false;
+  static constexpr bool kKeepsScales = false, kScalesAhead = false;
   static constexpr int kProducerRegisters = 24;
   static constexpr int kConsumerRegisters = 240;
 
@@ -48,7 +49,16 @@ struct AnyRowGeometry
   static constexpr int kScaleBoxes = Config::kBlockM > 252 ? 2 : 1;  // a box has at most 256 rows
   static constexpr int kSpareScales = kScaleBoxes > 1 ? 64 : 4;
   static constexpr int kScaleRows = Config::kBlockM + kSpareScales;
-  /// A's scales of a slice are read once for all of a warpgroup's rows of the N side: they lie at
-  /// no multiple of 8 bytes, so that each is a load.
+  /// A warp beside the one that copies multiplies A's scales of a slice by B's, and lays the
+  /// products out as consumers read them (scales_ahead.cuh).
+  static constexpr bool kScalesAhead = Config::kSwap && Config::kMode == Mode::cooperative &&
+                                       Config::kBlockN == 128 && kProductsOfOutput == 1;
+  /// Else A's scales of a slice are read once for all of a warpgroup's rows of the N side: they lie
+  /// at no multiple of 8 bytes, so that each is a load.
   static constexpr bool kKeepsScales = Config::kSwap;
+  static constexpr int kProducerRegisters = kScalesAhead ? 40 : 24;
+  static constexpr int kConsumerRegisters = kScalesAhead ? 232 : 240;
+  // A block of 384 threads is launched with 168 registers a thread. A warp that asks for more than
+  // others have given up waits for ever.
+  static_assert(kProducerRegisters + 2 * kConsumerRegisters <= 3 * 168);
 };

@@ -14,15 +14,21 @@
 #include "common/ptx/wgmma_fp8.cuh"
 #include "common/wgmma/loop.cuh"
 
+/// What else a warpgroup does while the tensor cores multiply: meanwhile() once, when they have the
+/// work's first slice, and what the sums hold until then is the last tile's; look_ahead() when they
+/// have the last 64 rows of that slice; with one set of partial sums, finish(i) when the `i`th 64
+/// rows are final and they have the next, for all but the last.
+template <typename Meanwhile, typename LookAhead, typename Finish>
+struct LoopHooks {
+  Meanwhile meanwhile;
+  LookAhead look_ahead;
+  Finish finish;
+};
+
 /// A warpgroup's half: multiplies the work's first `count` slices. `warpgroup` is its number among
 /// those that share the tile. With two sets of partial sums, the next slice is multiplied while one
 /// is added, within a run of slices: ptxas takes wgmma one by one if sums are read while a wgmma
-/// from before a jump is under way.
-///
-/// `meanwhile()` is called once, when the tensor cores have the first slice: what `sums` hold until
-/// then is the last tile's. `look_ahead()` is called when they have the last 64 rows of that slice.
-/// With one set, finish(i) is called when the `i`th 64 rows are final and the tensor cores have the
-/// next, for all but the last.
+/// from before a jump is under way. Hooks is a LoopHooks.
 template <typename G>
 struct ScaledLoop {
   static constexpr int kLongTiles = G::kLongTiles, kHalf = G::kWide / 2;
@@ -63,15 +69,14 @@ struct ScaledLoop {
   }
 
   /// Slices `first` to `first` + kSlices - 1; kBegin: the work's first.
-  template <int kSlices, bool kBegin, typename Meanwhile, typename LookAhead, typename Finish>
-  __device__ __forceinline__ void multiply(Accumulators<G>& sums, int first,
-                                           const Meanwhile& meanwhile, const LookAhead& look_ahead,
-                                           const Finish& finish) {
+  template <int kSlices, bool kBegin, typename Hooks>
+  __device__ __forceinline__ void multiply(Accumulators<G>& sums, int first, const Hooks& hooks) {
     const unsigned long_rows = panel_address(stages + warpgroup * kLongTiles * 64 * 128);
     const unsigned wide_rows = panel_address(stages + G::kLong * 128);
     float partial[kSets][kHalf];
     PartialScale<G> scale[kSets];
     int stage = 0, last_stage = 0;
+    unsigned parity = 0;
     const auto promote = [&](int chunk, int of_stage) {
       pin(partial[chunk % kSets]);
       if (chunk % kLongTiles == kLongTiles - 1) release<G>(ring, of_stage, release_to);
@@ -85,21 +90,27 @@ struct ScaledLoop {
         if (!full) ring.wait_full(place);
         last_stage = stage;
         stage = place.stage;
+        parity = place.parity;
         place.advance();
       }
-      if (kBegin && chunk == 0 && !kIssueFirst) meanwhile();
+      if (kBegin && chunk == 0 && !kIssueFirst) hooks.meanwhile();
       const unsigned offset = static_cast<unsigned>(stage * (G::kStageBytes / 16));
       issue(partial[chunk % kSets], long_rows + offset + tile * 512, wide_rows + offset);
+      const Ring<G::kStages> products = products_ring<G>(stages);
+      if (G::kScalesAhead && tile == 0) products.wait_full({stage, parity});
       scales.take(scale[chunk % kSets], smem + scales_offset<G>(stage),
                   warpgroup * kLongTiles + tile, tile == 0);
+      if (G::kScalesAhead && tile == kLongTiles - 1) mbarrier_arrive(products.empty(stage));
       if (tile == kLongTiles - 1) {
-        scales.fetch(slice_at<G>(work, smaller(slice + 1, count - 1), backwards));
+        if constexpr (!G::kScalesAhead) {
+          scales.fetch(slice_at<G>(work, smaller(slice + 1, count - 1), backwards));
+        }
         full = ring.is_full(place);
       }
-      if (kBegin && chunk == 0 && kIssueFirst) meanwhile();
-      if (kBegin && chunk == kLongTiles - 1) look_ahead();
+      if (kBegin && chunk == 0 && kIssueFirst) hooks.meanwhile();
+      if (kBegin && chunk == kLongTiles - 1) hooks.look_ahead();
       if constexpr (kSets == 1) {
-        if (kFinishEarly && tile > 0 && slice + 1 == count) finish(tile - 1);
+        if (kFinishEarly && tile > 0 && slice + 1 == count) hooks.finish(tile - 1);
         wgmma_wait<0>();
         promote(chunk, stage);
       } else if (chunk > 0) {
@@ -115,12 +126,8 @@ struct ScaledLoop {
 
   /// The same with one set and A on the long side, in as few instructions as can be: tensor cores
   /// wait for those that stand between two wgmma of a warpgroup. kEnd: the work's last slices.
-  template <int kSlices, bool kBegin, bool kEnd, typename Meanwhile, typename LookAhead,
-            typename Finish>
-  __device__ __forceinline__ void multiply_tightly(Accumulators<G>& sums,
-                                                   const Meanwhile& meanwhile,
-                                                   const LookAhead& look_ahead,
-                                                   const Finish& finish) {
+  template <int kSlices, bool kBegin, bool kEnd, typename Hooks>
+  __device__ __forceinline__ void multiply_tightly(Accumulators<G>& sums, const Hooks& hooks) {
     const bool last = kEnd || (kBegin && count == 1);
     const unsigned long_rows = panel_address(stages + warpgroup * kLongTiles * 64 * 128);
     const unsigned wide_rows = panel_address(stages + G::kLong * 128);
@@ -133,17 +140,17 @@ struct ScaledLoop {
       const unsigned offset = static_cast<unsigned>(stage * (G::kStageBytes / 16));
 #pragma unroll
       for (int tile = 0; tile < kLongTiles; ++tile) {
-        if (kBegin && tile == 0 && !kIssueFirst) meanwhile();
+        if (kBegin && tile == 0 && !kIssueFirst) hooks.meanwhile();
         scales.take_here(scale, stages + scales_offset<G>(stage), warpgroup * kLongTiles + tile);
         if (tile == kLongTiles - 1) {
           if (!last) of_next += backwards ? -1 : 1;
           scales.fetch_at(of_next);
         }
         issue(partial, long_rows + offset + tile * 512, wide_rows + offset);
-        if (kBegin && tile == 0 && kIssueFirst) meanwhile();
-        if (kBegin && tile == kLongTiles - 1) look_ahead();
+        if (kBegin && tile == 0 && kIssueFirst) hooks.meanwhile();
+        if (kBegin && tile == kLongTiles - 1) hooks.look_ahead();
         if constexpr (kFinishEarly && (kBegin || kEnd)) {
-          if (tile > 0 && last) finish(tile - 1);
+          if (tile > 0 && last) hooks.finish(tile - 1);
         }
         wgmma_wait<0>();
         pin(partial);
@@ -156,12 +163,11 @@ struct ScaledLoop {
     }
   }
 
-  template <typename Meanwhile, typename LookAhead, typename Finish>
-  __device__ __forceinline__ void operator()(Accumulators<G>& sums, const Meanwhile& meanwhile,
-                                             const LookAhead& look_ahead, const Finish& finish) {
+  template <typename Hooks>
+  __device__ __forceinline__ void operator()(Accumulators<G>& sums, const Hooks& hooks) {
     if (count == 0) {
-      meanwhile();
-      look_ahead();
+      hooks.meanwhile();
+      hooks.look_ahead();
 #pragma unroll
       for (int i = 0; i < kLongTiles; ++i) {
 #pragma unroll
@@ -171,30 +177,29 @@ struct ScaledLoop {
     }
     if constexpr (kTight) {
       of_next = scales.b + slice_at<G>(work, 0, backwards);
-      multiply_tightly<1, true, false>(sums, meanwhile, look_ahead, finish);
+      multiply_tightly<1, true, false>(sums, hooks);
       int slice = 1;
 #pragma unroll 1
       for (; slice + G::kUnroll < count; slice += G::kUnroll) {
-        multiply_tightly<G::kUnroll, false, false>(sums, meanwhile, look_ahead, finish);
+        multiply_tightly<G::kUnroll, false, false>(sums, hooks);
       }
       if constexpr (G::kUnroll > 1) {
 #pragma unroll 1
-        for (; slice + 1 < count; ++slice)
-          multiply_tightly<1, false, false>(sums, meanwhile, look_ahead, finish);
+        for (; slice + 1 < count; ++slice) multiply_tightly<1, false, false>(sums, hooks);
       }
-      if (slice < count) multiply_tightly<1, false, true>(sums, meanwhile, look_ahead, finish);
+      if (slice < count) multiply_tightly<1, false, true>(sums, hooks);
       return;
     }
     constexpr int kRun = kSets == 1 ? 1 : cdiv(4, kLongTiles);
-    multiply<1, true>(sums, 0, meanwhile, look_ahead, finish);
+    multiply<1, true>(sums, 0, hooks);
     int slice = 1;
 #pragma unroll 1
     for (; slice + kRun <= count; slice += kRun) {
-      multiply<kRun, false>(sums, slice, meanwhile, look_ahead, finish);
+      multiply<kRun, false>(sums, slice, hooks);
     }
     if constexpr (kRun > 1) {
 #pragma unroll 1
-      for (; slice < count; ++slice) multiply<1, false>(sums, slice, meanwhile, look_ahead, finish);
+      for (; slice < count; ++slice) multiply<1, false>(sums, slice, hooks);
     }
   }
 };

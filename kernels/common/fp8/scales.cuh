@@ -5,6 +5,7 @@
 // slice ahead.
 
 #include "common/fp8/scale_runs.cuh"
+#include "common/fp8/scales_ahead.cuh"
 #include "common/wgmma/block.cuh"
 
 /// Scales of B, and where those of A are read from.
@@ -15,12 +16,35 @@ struct Scales {
   int b_rows;
 };
 
-/// Where a stage's scales of A begin in shared memory, behind what gemm_block has there: a float
-/// for each of the tile's rows.
+/// Where what a stage has of scales begins in shared memory, behind what gemm_block has there.
 template <typename G>
 ASSAY_HD constexpr int scales_offset(int stage) {
   constexpr int kFirst = cdiv(SharedLayout<G>::kEnd, 128) * 128;
-  return kFirst + stage * (cdiv(G::kScaleRows * 4, 128) * 128);
+  return kFirst + stage * (cdiv(ScaleStage<G>::kBytes, 128) * 128);
+}
+
+/// Where what lies behind the scales of all stages, and with kScalesAhead the barriers of their
+/// products, begins.
+template <typename G>
+constexpr int kScalesEnd = scales_offset<G>(G::kStages) +
+                           (G::kScalesAhead ? kRingBarrierBytes<G::kStages> : 0);
+
+/// With kScalesAhead: `full` completes when a stage's products are there, `empty` when all
+/// consumers have taken theirs. All lanes arrive, since racecheck credits an arrival to its own
+/// lane, even behind a __syncwarp.
+template <typename G>
+__device__ __forceinline__ Ring<G::kStages> products_ring(unsigned stages) {
+  return {stages + scales_offset<G>(G::kStages)};
+}
+
+/// As Ring::init, of products_ring.
+template <typename G>
+__device__ __forceinline__ void init_products(const Ring<G::kStages>& products) {
+#pragma unroll
+  for (int stage = 0; stage < G::kStages; ++stage) {
+    mbarrier_init(products.full(stage), 32);
+    mbarrier_init(products.empty(stage), G::kConsumerThreads);
+  }
 }
 
 /// What a thread's partial sums of 64 rows are multiplied by.
@@ -29,8 +53,14 @@ struct PartialScale {
   using Runs = ScaleRuns<G::kBlockN>;
   /// Of A: of the thread's two rows, or with kSwap of its two columns of each eight.
   float a[G::kSwap ? G::kWide / 4 : 2];
-  /// Of B: of each block of rows that the tile has; with kSwap of the 64 rows.
+  /// Of B: of each block of rows that the tile has; with kSwap of the 64 rows, and with
+  /// kScalesAhead `a` has been multiplied by it.
   float b[G::kSwap ? 1 : Runs::kBlocks];
+
+  /// With kSwap, of the thread's `i`th column.
+  __device__ __forceinline__ float of_column(int i) const {
+    return G::kScalesAhead ? a[i] : a[i] * b[0];
+  }
 };
 
 /// Which row of A's scales in a stage is the tile's first.
@@ -43,9 +73,9 @@ struct FirstScale<false> {
   static constexpr int first_a = 0;
 };
 
-/// The scales of a warpgroup's tile.
+/// The scales of B of a tile: a row of them for each of its blocks of rows.
 template <typename G>
-struct TileScales : FirstScale<(G::kSpareScales > 0)> {
+struct WeightScales {
   using Runs = ScaleRuns<G::kBlockN>;
   static constexpr int kBlocks = Runs::kBlocks;
 
@@ -54,7 +84,7 @@ struct TileScales : FirstScale<(G::kSpareScales > 0)> {
   int first_n;
   float next[kBlocks];  // of the slice that comes next
 
-  /// Of the tile whose first row of B is `tile_n`; begins to read B's of its first slice.
+  /// Of the tile whose first row of B is `tile_n`; begins to read those of its first slice.
   __device__ __forceinline__ void begin(const Scales& scales, int tile_n, int first_slice) {
     // A cluster's last tiles may begin beyond the matrix.
     const int block = smaller(tile_n / kScaleBlock, scales.b_rows / G::kProducts - 1);
@@ -70,7 +100,7 @@ struct TileScales : FirstScale<(G::kSpareScales > 0)> {
     fetch(first_slice);
   }
 
-  /// Begins to read B's of a slice.
+  /// Begins to read those of a slice.
   __device__ __forceinline__ void fetch(int slice) {
 #pragma unroll
     for (int i = 0; i < kBlocks; ++i) next[i] = b[pitches[i] + slice];
@@ -84,14 +114,24 @@ struct TileScales : FirstScale<(G::kSpareScales > 0)> {
       asm volatile("ld.global.f32 %0, [%1];" : "=f"(next[i]) : "l"(at + pitches[i]));
     }
   }
+};
+
+/// The scales of a warpgroup's tile.
+template <typename G>
+struct TileScales : FirstScale<(G::kSpareScales > 0)>, WeightScales<G> {
+  using Runs = ScaleRuns<G::kBlockN>;
+  using WeightScales<G>::kBlocks, WeightScales<G>::next, WeightScales<G>::first_n;
 
   /// Those of the slice that was fetched last, for the `tile`th 64 rows of the block's tile. With
   /// kSwap, all of them have the same of A, which `scale` has already unless it is the `first`.
+  /// With kScalesAhead, those of a stage of products_ring that is full.
   __device__ __forceinline__ void take(PartialScale<G>& scale, const unsigned char* of_stage,
                                        int tile, bool first) const {
     const float* a = reinterpret_cast<const float*>(of_stage) + this->first_a;
     const WarpRows rows;
-    if constexpr (G::kSwap) {
+    if constexpr (G::kScalesAhead) {
+      take_products<G>(scale.a, of_stage);
+    } else if constexpr (G::kSwap) {
       float of_rows = next[0];
 #pragma unroll
       for (int i = 1; i < kBlocks; ++i) {
@@ -144,8 +184,8 @@ struct TileScales : FirstScale<(G::kSpareScales > 0)> {
       for (int group = 0; group < G::kWide / 8; ++group) {
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          const float both = scale.a[group * 2 + e % 2] * scale.b[0];
-          add<kAdd>(sums[group * 4 + e], partial[group * 4 + e], both);
+          add<kAdd>(sums[group * 4 + e], partial[group * 4 + e],
+                    scale.of_column(group * 2 + e % 2));
         }
       }
     } else {

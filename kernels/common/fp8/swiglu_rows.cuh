@@ -28,7 +28,7 @@ struct WayOut<G, SwigluRows> {
   static constexpr int kBarrier = 3;  // of the threads that share a tile
   static constexpr int kGroups = G::kWide / 8;
   /// Of all tiles: the last one's outputs may still leave while the largest of the next are found.
-  static constexpr int kHighest = G::kScaleRows - G::kSpareScales;
+  static constexpr int kHighest = G::kHighest;
 
   const SwigluRows& output;
   unsigned char* smem;
