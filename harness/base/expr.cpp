@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "base/expr_code.h"
 #include "base/text.h"
@@ -191,6 +192,71 @@ Number run(std::span<const Expr::Op> code, std::span<const std::int64_t> values,
   return *top;
 }
 
+/// A value where it is known.
+using Maybe = std::optional<std::int64_t>;
+
+/// As run(), of integers that value_of(slot) may not know: puts one more on the stack that ends at
+/// `top`, and returns where. Where the first operand of && or || is unknown, the second may decide
+/// by itself.
+template <typename ValueOf>
+Maybe* run_partly(std::span<const Expr::Op> code, std::size_t at, std::size_t end,
+                  const ValueOf& value_of, Maybe* top) {
+  while (at < end) {
+    const Expr::Op& op = code[at++];
+    const auto target = static_cast<std::size_t>(op.target);
+    switch (op.code) {
+      case Code::constant:
+        *++top = op.number;
+        break;
+      case Code::load:
+        *++top = value_of(op.target);
+        break;
+      case Code::negate:
+        if (*top) *top = apply(Code::subtract, 0, **top);
+        break;
+      case Code::logical_not:
+        if (*top) *top = **top == 0;
+        break;
+      case Code::truth:
+        if (*top) *top = **top != 0;
+        break;
+      case Code::and_jump:
+      case Code::or_jump: {
+        const Maybe decisive = op.code == Code::or_jump;
+        if (*top) *top = **top != 0;
+        if (*top != decisive) {
+          const Maybe second = *run_partly(code, at, target, value_of, top);
+          if (*top || second == decisive) *top = second;
+        }
+        at = target;
+        break;
+      }
+      case Code::jump_if_zero: {
+        const Maybe condition = *top--;
+        if (!condition) {
+          *++top = std::nullopt;
+          at = static_cast<std::size_t>(code[target - 1].target);  // the jump over the other side
+        } else if (*condition == 0) {
+          at = target;
+        }
+        break;
+      }
+      case Code::jump:
+        at = target;
+        break;
+      case Code::from_real:
+        *++top = std::nullopt;
+        at = target;
+        break;
+      default:
+        --top;
+        top[0] = top[0] && top[1] ? Maybe(apply(op.code, *top[0], *top[1])) : std::nullopt;
+        break;
+    }
+  }
+  return top;
+}
+
 }  // namespace
 
 Expr Expr::parse(std::string_view text, const Symbols& symbols) {
@@ -231,6 +297,26 @@ std::int64_t Expr::eval(std::span<const std::int64_t> values) const {
   } catch (const DivisionByZero&) {
     throw EvalError("\"{}\" divides by zero", text_);
   }
+}
+
+bool Expr::may_hold(std::span<const std::int64_t> values, std::span<const std::size_t> levels,
+                    std::size_t level) const {
+  try {
+    const auto value_of = [&](int slot) {
+      const auto at = static_cast<std::size_t>(slot);
+      return levels[at] <= level ? Maybe(values[at]) : std::nullopt;
+    };
+    std::array<Maybe, kMaxExprDepth + 1> stack;
+    return *run_partly(std::span(*code_), 0, code_->size(), value_of, stack.data()) != 0;
+  } catch (const Overflow&) {
+    return true;
+  } catch (const DivisionByZero&) {
+    return true;
+  }
+}
+
+bool Expr::has_alternatives() const {
+  return std::ranges::find(*code_, Code::or_jump, &Op::code) != code_->end();
 }
 
 double Expr::eval_real(std::span<const std::int64_t> values) const {

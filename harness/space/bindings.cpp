@@ -87,6 +87,11 @@ std::int64_t Bindings::eval(const Expr& expr) const {
   return expr.eval(values_);
 }
 
+bool Bindings::may_hold(const Expr& expr, std::span<const std::size_t> levels,
+                        std::size_t level) const {
+  return num_unanswered_ > 0 || expr.may_hold(values_, levels, level);
+}
+
 double Bindings::eval_real(const Expr& expr) const {
   check_answered(expr);
   return expr.eval_real(values_);

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -49,6 +50,9 @@ class Bindings {
   /// Throws EvalError.
   std::int64_t eval(const Expr& expr) const;
   double eval_real(const Expr& expr) const;
+
+  /// As Expr::may_hold; true where it reads what has no value.
+  bool may_hold(const Expr& expr, std::span<const std::size_t> levels, std::size_t level) const;
 
  private:
   void check_answered(const Expr& expr) const;

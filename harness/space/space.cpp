@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "base/error.h"
 #include "space/space_parts.h"
@@ -61,6 +62,7 @@ Space::Impl::Impl(const KernelSpec& kernel_spec, const Problem& the_problem,
     : kernel(with_device_values(kernel_spec, device_info)),
       problem(the_problem),
       device(device_info),
+      level_of_slot(kernel.symbols.size()),
       param_of_slot(kernel.symbols.size(), -1),
       let_of_slot(kernel.symbols.size(), -1) {
   const Bindings check_dims(kernel, problem, device);
@@ -69,12 +71,14 @@ Space::Impl::Impl(const KernelSpec& kernel_spec, const Problem& the_problem,
     for (const Value& value : spec.values) param.values.push_back(slot_value(kernel, value));
     param_of_slot[static_cast<std::size_t>(param.slot)] = static_cast<int>(params.size());
     params.push_back(std::move(param));
+    level_of_slot[static_cast<std::size_t>(params.back().slot)] = params.size();
   }
   // A let reads only lets before it.
   for (const LetSpec& spec : kernel.lets) {
     const int slot = kernel.symbols.find(spec.name);
     lets.push_back({slot, spec.value.expr, level_of(spec.value.expr), false});
     let_of_slot[static_cast<std::size_t>(slot)] = static_cast<int>(lets.size()) - 1;
+    level_of_slot[static_cast<std::size_t>(slot)] = lets.back().level;
   }
   levels.resize(params.size() + 1);
   for (std::size_t i = 0; i < kernel.constraints.size(); ++i) {
@@ -91,10 +95,7 @@ Space::Impl::Impl(const KernelSpec& kernel_spec, const Problem& the_problem,
 std::size_t Space::Impl::level_of(const Expr& expr) const {
   std::size_t level = 0;
   for (const int slot : expr.slots()) {
-    const int param = param_of_slot[static_cast<std::size_t>(slot)];
-    const int let = let_of_slot[static_cast<std::size_t>(slot)];
-    if (param >= 0) level = std::max(level, static_cast<std::size_t>(param) + 1);
-    if (let >= 0) level = std::max(level, lets[static_cast<std::size_t>(let)].level);
+    level = std::max(level, level_of_slot[static_cast<std::size_t>(slot)]);
   }
   return level;
 }
@@ -139,6 +140,14 @@ void Space::Impl::place(std::size_t index) {
   }
   for (const std::size_t let : constraint.lets) lets[let].is_read = true;
   constraint.lets.clear();
+  if (!constraint.expr.has_alternatives()) return;
+  std::set<std::size_t> earlier;
+  for (const int slot : constraint.expr.slots()) {
+    earlier.insert(level_of_slot[static_cast<std::size_t>(slot)]);
+  }
+  for (const std::size_t at : earlier) {
+    if (at < level) levels[at].ahead.push_back(index);
+  }
 }
 
 bool Space::Impl::holds(const Constraint& constraint, Bindings& bindings) const {

@@ -151,6 +151,30 @@ TEST_F(ExprTest, EvaluatesOnlyTheSideItNeeds) {
   EXPECT_EQ(eval_error("1 && 1 / 0"), "\"1 && 1 / 0\" divides by zero");
 }
 
+// What holds for some value of the slots beyond the level may hold. The other way round, each of
+// these is decided as soon as it can be by one of its operands.
+TEST_F(ExprTest, MayHoldUntilWhatIsKnownDecides) {
+  Symbols symbols;
+  for (const char* name : {"a", "b", "c"}) symbols.add(name);
+  const std::vector<std::size_t> levels = {0, 1, 2};
+  const auto may_hold = [&](const char* text, std::size_t level) {
+    return Expr::parse(text, symbols).may_hold(std::vector<std::int64_t>{1, 2, 3}, levels, level);
+  };
+  for (const char* text : {"a == 2 && b == 2", "b == 2 && a == 2", "(b == 2 || c == 3) && a == 2",
+                           "a == 2 && b == 2 || a == 3 && c == 3", "!(a == 1 || b == 9)",
+                           "a == 2 && 1 / b", "a == 1 ? 0 : b", "(b || 1) && !a", "a - 1"}) {
+    EXPECT_FALSE(may_hold(text, 0)) << text;
+  }
+  for (const char* text : {"a == 1 && b == 9", "a == 2 || b == 9", "b == 9 ? a == 2 : a == 3",
+                           "1 / (a - 1) && b", "9223372036854775807 + a", "a == 2 || 1 / b",
+                           "floor(0.5 * b) == 7", "min(a, b) > 9", "-b == 9 || !c"}) {
+    EXPECT_TRUE(may_hold(text, 0)) << text;
+  }
+  EXPECT_FALSE(may_hold("a == 1 && b == 9 && c == 3", 1));
+  EXPECT_TRUE(may_hold("a == 1 && b == 2 && c == 9", 1));
+  EXPECT_FALSE(may_hold("a == 1 && b == 2 && c == 9", 2));
+}
+
 TEST_F(ExprTest, ArithmeticIsExactOrAnError) {
   EXPECT_EQ(eval("2 * 3037000499 * 1518500249"), 2LL * 3037000499LL * 1518500249LL);
   EXPECT_EQ(eval("9223372036854775806 + 1"), INT64_MAX);

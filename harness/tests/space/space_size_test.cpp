@@ -74,6 +74,24 @@ TEST(Space, ACountThatEndsByItselfIsNotCutByItsTime) {
   EXPECT_TRUE(size.whole);
 }
 
+// A sweep that listed the winner of each of 26 products took minutes to begin: nothing was decided
+// until all parameters were bound.
+TEST(Space, ListedConfigurationsAreFoundAtOnce) {
+  TestKernel kernel;
+  std::string first = "0", second = "0";
+  for (int i = 0; i < 18; ++i) {
+    const std::string name = "P" + std::to_string(i);
+    kernel.range(name, 0, 9);
+    first += (i == 0 ? " || " : " && ") + name + " == " + std::to_string(i % 10);
+    second += (i == 0 ? " || " : " && ") + name + " == " + std::to_string(9 - i % 10);
+  }
+  kernel.constraint(first + " || " + second);
+  const Space::Size size = sized_space(kernel).size(1000);
+  EXPECT_TRUE(size.whole);
+  EXPECT_EQ(size.valid, 2u);
+  EXPECT_EQ(size.valid + removed_in_all(size), size.raw);
+}
+
 /// 10^18 points in groups: pairs of equal digits, and one digit that is 3.
 TestKernel paired_digits() {
   TestKernel kernel;

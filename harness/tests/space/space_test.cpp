@@ -269,6 +269,21 @@ TEST(Space, TablesDoNotChangeTheAnswer) {
   EXPECT_EQ(space.size().valid + total_removed(space.size()), raw);
 }
 
+// What a constraint with alternatives is known to refuse ahead, it refuses.
+TEST(Space, TestingAheadDoesNotChangeTheAnswer) {
+  TestKernel kernel({"M"});
+  for (int i = 0; i < 4; ++i) kernel.range("P" + std::to_string(i), 0, 11);
+  kernel.let("ratio", "M / (P1 - 3)").let("sum", "ratio + P2");
+  kernel.constraint("P0 == 1 && P1 > 3 || P2 == P3 && sum > 9 || (P0 > 9 ? P1 : P3) == 11");
+  kernel.constraint("!(P1 == 2 || P3 + P0 == 7) && (P2 > 1 || P3 < 5)");
+  const Space space = space_of(kernel, {{"M", 60}});
+  std::uint64_t raw = 0;
+  const auto expected = brute_force(space, kernel.spec, raw);
+  EXPECT_GT(expected.size(), 100u);
+  EXPECT_EQ(texts(space), expected);
+  EXPECT_EQ(space.size().valid + total_removed(space.size()), raw);
+}
+
 // Tracing a chain of lets took the cube of its length, and recursion.
 TEST(Space, ManyLetsAndConstraintsAreNoBurden) {
   TestKernel kernel;
