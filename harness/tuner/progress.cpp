@@ -115,6 +115,7 @@ void ProgressScreen::finish() {
 
 /// "[12/81] 15 compiled  0:22 left  "
 std::string ProgressScreen::counts() const {
+  if (pace_.total == 0) return "";  // not known yet
   std::string text = fmt::format("[{}/{}] ", pace_.settled, pace_.total);
   if (pace_.ahead > 0) text += fmt::format("{} compiled  ", pace_.settled + pace_.ahead);
   if (ends_) {
@@ -177,7 +178,7 @@ void Progress::stage(const std::string& text) {
 
 void Progress::show(bool now) {
   std::string text = problem_;
-  if (!stage_.empty()) text += "  " + stage_;
+  if (!stage_.empty()) text += (text.empty() ? "" : "  ") + stage_;
   if (best_ns_) {
     text += "  best " + format_time(*best_ns_);
     if (baseline_ns_) {

@@ -22,6 +22,8 @@ namespace {
 // The share of a budget of seconds in which the spaces are counted. Then they are listed or drawn,
 // so that half of the budget is left for trials however large they are.
 constexpr double kCountingRatio = 0.25;
+// Counting longer than this is shown.
+constexpr double kSilentS = 1;
 
 // So many configurations are drawn of a space that is too large to be listed, or as many as the
 // budget has.
@@ -216,6 +218,10 @@ void Tuner::count_spaces(const std::vector<const KernelSpec*>& kernels) {
       if (budget_s) {
         const double left_s = kCountingRatio * *budget_s - seconds_since(run_.started);
         max_seconds = left_s / static_cast<double>(num_left--);
+      }
+      if (seconds_since(run_.started) > kSilentS) {
+        run_.progress.stage("counting the configurations of " + kernel->name + " " +
+                            to_text(problem));
       }
       count_space(*kernel, problem, max_seconds);
     }

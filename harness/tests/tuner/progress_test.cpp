@@ -20,5 +20,22 @@ TEST(SweepPace, IsThatOfTheCompilerBeforeAnythingIsSettled) {
   EXPECT_EQ((SweepPace{.total = 40, .settled = 30, .reused = 30, .ahead = 5}).left_s(5), 5);
 }
 
+// A sweep of large spaces showed nothing while they were counted, for minutes.
+TEST(Progress, SaysWhatHappensBeforeItKnowsHowManyTrialsThereAre) {
+  testing::internal::CaptureStderr();
+  {
+    Progress progress(Progress::Mode::plain);
+    progress.stage("counting the configurations of gemm M=16");
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "counting the configurations of gemm M=16\n");
+  testing::internal::CaptureStderr();
+  {
+    Progress progress(Progress::Mode::plain);
+    progress.begin(26);
+    progress.start_problem("gemm", "M=16", std::nullopt);
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "[0/26] gemm M=16\n");
+}
+
 }  // namespace
 }  // namespace assay
