@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/error.h"
+
 namespace assay {
 
 Library::Library(std::string_view what, const std::vector<std::string>& names,

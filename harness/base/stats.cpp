@@ -17,6 +17,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 namespace assay {
 namespace {

@@ -1,5 +1,7 @@
 #include "cuda/nvml.h"
 
+#include "base/error.h"
+
 namespace assay {
 namespace {
 

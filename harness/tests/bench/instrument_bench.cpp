@@ -165,7 +165,7 @@ Repeats repeat(const Bench& bench, const RatioPart& part, int processes) {
     if (!rank.noise) continue;
     // Treat the A/A duplicate as if it were another configuration.
     const auto pair =
-        rank_entries({{{"k", "A=1", ours->samples_ns}}, {{"k", "A=2", rank.noise->samples_ns}}});
+        rank_entries({{"k", "A=1", ours->samples_ns}, {"k", "A=2", rank.noise->samples_ns}});
     ++repeats.pairs;
     repeats.different += !pair[0].tied || !pair[1].tied;
   }
