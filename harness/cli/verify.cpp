@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "cli/known_code.h"
 #include "cli/verbs.h"
 #include "compile/nvrtc_compiler.h"
+#include "device/sanitizer.h"
 #include "report/entry_json.h"
 #include "report/tuned_table.h"
 
@@ -58,6 +61,14 @@ std::vector<Winner> winners_of(const std::vector<TunedTable>& tables, const Stor
 bool won_on(const Winner& winner, const DeviceInfo& gpu) {
   return winner.row.provenance.empty() ? winner.device.uuid == gpu.uuid
                                        : winner.device.name == gpu.name;
+}
+
+/// Whether a tool of compute-sanitizer found something, of which it gives no line.
+bool a_tool_found(const Verification& verification) {
+  return std::ranges::any_of(verification.checks, [](const VerificationCheck& check) {
+    return check.result == CheckResult::failed &&
+           std::ranges::find(kSanitizerTools, check.name) != std::end(kSanitizerTools);
+  });
 }
 
 /// What has been said of the winners so far.
@@ -176,6 +187,11 @@ VerifyReport verify_winners(const VerifyOptions& options) {
     }
     if (!stored) print_err("not stored: {} was forgotten meanwhile\n", name_of(winner->row));
     report.add(*winner, verification);
+    if (a_tool_found(verification)) {
+      print_err(
+          "where the emulator finds it, too, it names lines: assay check '{}:{}' --kernels {}\n",
+          kernel->name, to_text(winner->row.best.config), folder);
+    }
   }
   return report.finish();
 }

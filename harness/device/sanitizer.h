@@ -9,6 +9,10 @@
 
 namespace assay {
 
+/// The tools of compute-sanitizer, which are the names of checks too.
+inline constexpr std::string_view kSanitizerTools[] = {"memcheck", "racecheck", "initcheck",
+                                                       "synccheck"};
+
 /// compute-sanitizer, of the toolkit or in PATH; empty where it is missing.
 std::filesystem::path find_sanitizer();
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <utility>
 
 #include "device/sanitizer.h"
@@ -25,9 +24,6 @@ VerificationCheck check_of(std::string name, const Outcome& outcome) {
           fmt::format("{}/{}: {}", to_text(outcome.status), outcome.kind, outcome.message)};
 }
 
-// Of compute-sanitizer.
-constexpr std::array kTools = {"memcheck", "racecheck", "initcheck", "synccheck"};
-
 }  // namespace
 
 VerificationCheck Verifier::Subject::noted(VerificationCheck check) const {
@@ -44,9 +40,9 @@ void Verifier::sanitize(const Subject& subject, const CompileResult& compiled, c
         "there is no compute-sanitizer in the CUDA toolkit or in PATH; install it, or set "
         "CUDA_HOME";
   }
-  for (const char* tool : kTools) {
+  for (const std::string_view tool : kSanitizerTools) {
     if (!why_not.empty()) {
-      add({tool, CheckResult::skipped, why_not});
+      add({std::string(tool), CheckResult::skipped, why_not});
       continue;
     }
     const TrialRequest request =
