@@ -195,9 +195,9 @@ Number run(std::span<const Expr::Op> code, std::span<const std::int64_t> values,
 /// A value where it is known.
 using Maybe = std::optional<std::int64_t>;
 
-/// As run(), of integers that value_of(slot) may not know: puts one more on the stack that ends at
-/// `top`, and returns where. Where the first operand of && or || is unknown, the second may decide
-/// by itself.
+/// As run(), where value_of(slot) knows some slots and others not. The result is pushed on the
+/// stack whose last value is at `top`; returns where the result lies. If the first operand of && or
+/// || is unknown, the second may decide alone.
 template <typename ValueOf>
 Maybe* run_partly(std::span<const Expr::Op> code, std::size_t at, std::size_t end,
                   const ValueOf& value_of, Maybe* top) {
@@ -313,10 +313,6 @@ bool Expr::may_hold(std::span<const std::int64_t> values, std::span<const std::s
   } catch (const DivisionByZero&) {
     return true;
   }
-}
-
-bool Expr::has_alternatives() const {
-  return std::ranges::find(*code_, Code::or_jump, &Op::code) != code_->end();
 }
 
 double Expr::eval_real(std::span<const std::int64_t> values) const {

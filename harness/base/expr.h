@@ -61,12 +61,11 @@ class Expr {
   std::int64_t eval(std::span<const std::int64_t> values) const;
   /// Of an expression from parse_real(). Throws EvalError also for what is not finite.
   double eval_real(std::span<const std::int64_t> values) const;
-  /// False only if it is 0 whatever the slots whose level is above `level` hold: `1 == A && B` is,
-  /// with an A of 2. By slot, as `values` are.
+  /// Whether the expression can be other than 0, where only slots with a level up to `level` have a
+  /// value: `A == 1 && B` cannot, if A is 2 and B has none. `levels` has an entry per slot. True
+  /// where the slots that have a value overflow or divide by zero.
   bool may_hold(std::span<const std::int64_t> values, std::span<const std::size_t> levels,
                 std::size_t level) const;
-  /// Whether it has a ||, so that some of what it reads may decide it.
-  bool has_alternatives() const;
 
   /// The slots it reads, ascending, without repeats.
   const std::vector<int>& slots() const { return slots_; }

@@ -63,7 +63,7 @@ bool won_on(const Winner& winner, const DeviceInfo& gpu) {
                                        : winner.device.name == gpu.name;
 }
 
-/// Whether a tool of compute-sanitizer found something, of which it gives no line.
+/// Whether a tool of compute-sanitizer found something. Such a finding names no line of the source.
 bool a_tool_found(const Verification& verification) {
   return std::ranges::any_of(verification.checks, [](const VerificationCheck& check) {
     return check.result == CheckResult::failed &&
@@ -189,7 +189,8 @@ VerifyReport verify_winners(const VerifyOptions& options) {
     report.add(*winner, verification);
     if (a_tool_found(verification)) {
       print_err(
-          "where the emulator finds it, too, it names lines: assay check '{}:{}' --kernels {}\n",
+          "to look for the same on the emulator, which names lines of the source: "
+          "assay check '{}:{}' --kernels '{}'\n",
           kernel->name, to_text(winner->row.best.config), folder);
     }
   }

@@ -51,7 +51,7 @@ class Bindings {
   std::int64_t eval(const Expr& expr) const;
   double eval_real(const Expr& expr) const;
 
-  /// As Expr::may_hold; true where it reads what has no value.
+  /// As Expr::may_hold; true while some let has no answer.
   bool may_hold(const Expr& expr, std::span<const std::size_t> levels, std::size_t level) const;
 
  private:

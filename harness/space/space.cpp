@@ -140,12 +140,11 @@ void Space::Impl::place(std::size_t index) {
   }
   for (const std::size_t let : constraint.lets) lets[let].is_read = true;
   constraint.lets.clear();
-  if (!constraint.expr.has_alternatives()) return;
-  std::set<std::size_t> earlier;
+  std::set<std::size_t> known_at;
   for (const int slot : constraint.expr.slots()) {
-    earlier.insert(level_of_slot[static_cast<std::size_t>(slot)]);
+    known_at.insert(level_of_slot[static_cast<std::size_t>(slot)]);
   }
-  for (const std::size_t at : earlier) {
+  for (const std::size_t at : known_at) {
     if (at < level) levels[at].ahead.push_back(index);
   }
 }

@@ -35,7 +35,7 @@ struct Space::Impl {
   struct Level {
     std::vector<std::size_t> lets;         // that constraints without a table read, here or deeper
     std::vector<std::size_t> constraints;  // in the order declared
-    std::vector<std::size_t> ahead;        // of those with a ||, which may have failed already
+    std::vector<std::size_t> ahead;        // constraints of deeper levels that may fail here
   };
 
   KernelSpec kernel;
@@ -44,7 +44,7 @@ struct Space::Impl {
   std::vector<Param> params;
   std::vector<Let> lets;
   std::vector<Constraint> constraints;
-  std::vector<std::size_t> level_of_slot;       // how many parameters are bound once it is known
+  std::vector<std::size_t> level_of_slot;       // parameters that are bound once a slot is known
   std::vector<int> param_of_slot, let_of_slot;  // -1: the slot is of something else
   std::vector<Level> levels;  // [0]: only problem and device are bound; [i + 1]: param i, too
 

@@ -151,8 +151,8 @@ TEST_F(ExprTest, EvaluatesOnlyTheSideItNeeds) {
   EXPECT_EQ(eval_error("1 && 1 / 0"), "\"1 && 1 / 0\" divides by zero");
 }
 
-// What holds for some value of the slots beyond the level may hold. The other way round, each of
-// these is decided as soon as it can be by one of its operands.
+// A known operand that decides is enough, wherever it stands. Random spaces show that nothing is
+// decided wrongly (AgreesWithBruteForceOnRandomSpaces).
 TEST_F(ExprTest, MayHoldUntilWhatIsKnownDecides) {
   Symbols symbols;
   for (const char* name : {"a", "b", "c"}) symbols.add(name);

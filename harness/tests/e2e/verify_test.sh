@@ -91,8 +91,8 @@ says "$(date -u +%Y-%m-%d)  "
 # What the tools of compute-sanitizer say, and where they cannot say anything.
 FINDS=memcheck BROKEN=initcheck verify 1 vector_add.db
 says '^  memcheck +failed +Invalid __global__ read of size 4 bytes at vector_add[+]0x90$'
-check="assay check 'vector_add:BLOCK=256,VECTOR=1,ITEMS=1' --kernels $work/kernels"
-says "^where the emulator finds it, too, it names lines: $check$"
+check="assay check 'vector_add:BLOCK=256,VECTOR=1,ITEMS=1' --kernels '$work/kernels'"
+says "^to look for the same on the emulator, which names lines of the source: $check$"
 says '^  racecheck +passed'
 says '^  initcheck +skipped +compute-sanitizer cannot work here: exit code 1: cannot attach'
 expect 0 '1 of 60 .*: all correct' bash -c "${check/#assay/$assay}"
