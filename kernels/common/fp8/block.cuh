@@ -90,7 +90,7 @@ __device__ __forceinline__ void consume_all_scaled(const Tiles& tiles, const Clu
       }
     };
     const auto find_following = [&] {
-      if constexpr (G::kLooksAhead) find_next(index + 1);
+      if constexpr (G::kLooksAhead) find_next(smaller(index + 1, count - 1));
     };
     const auto finish = [&](int i) { store(work, corner, true, i, i + 1); };
     const LoopHooks hooks = {store_last, find_following, finish};

@@ -27,12 +27,8 @@ __device__ __forceinline__ void begin_scales(TileScales<Low>& of_tile, const Exp
                                              const Work& work, const Corner& corner,
                                              const Scales& scales, int first_slice) {
   if constexpr (!G::kScalesAhead) {
-    // What comes first decides how ptxas orders the rest: each order is as its winners were
-    // measured.
-    if constexpr (G::kProducts == 1) of_tile.first_a = corner.m % 4;
-    const Scales own = scales_of(tiles, work, scales);
-    if constexpr (G::kProducts > 1) of_tile.first_a = corner.m % 4;
-    of_tile.begin(own, corner.n / G::kProducts, first_slice);
+    of_tile.first_a = corner.m % 4;
+    of_tile.begin(scales_of(tiles, work, scales), corner.n / G::kProducts, first_slice);
   }
 }
 
