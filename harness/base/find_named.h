@@ -1,5 +1,6 @@
 #pragma once
 
+#include <iterator>
 #include <string_view>
 
 namespace assay {
@@ -7,11 +8,20 @@ namespace assay {
 /// The first item with this `name`, or null.
 template <typename List>
 auto find_named(List& list, std::string_view name) {
-  auto* found = list.data();
-  for (auto* const end = found + list.size(); found != end; ++found) {
+  auto* found = std::data(list);
+  for (auto* const end = found + std::size(list); found != end; ++found) {
     if (found->name == name) return found;
   }
   return decltype(found){nullptr};
+}
+
+/// What a configuration, a problem or another list of names and values has for `name`, or null.
+template <typename Pairs>
+auto find_value(Pairs& pairs, std::string_view name) -> decltype(&pairs.front().second) {
+  for (auto& [key, value] : pairs) {
+    if (key == name) return &value;
+  }
+  return nullptr;
 }
 
 }  // namespace assay

@@ -55,8 +55,7 @@ constexpr std::size_t kLongestWord = 64;
 }  // namespace
 
 bool is_identifier(std::string_view text) {
-  return !text.empty() && is_letter(text[0]) &&
-         std::ranges::all_of(text, [](char c) { return is_letter(c) || is_digit(c); });
+  return !text.empty() && is_letter(text[0]) && std::ranges::all_of(text, is_identifier_part);
 }
 
 bool is_reserved(std::string_view text) { return std::ranges::binary_search(kReserved, text); }

@@ -17,6 +17,9 @@ constexpr bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
+/// Whether a name may go on with it.
+constexpr bool is_identifier_part(char c) { return is_letter(c) || is_digit(c); }
+
 /// The whole text as a number; nothing where it is none. An integer may have another base.
 template <class Number, class... Base>
 std::optional<Number> number_of(std::string_view text, Base... base) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/find_named.h"
 #include "cli/gpu_setup.h"
 #include "cli/include_path.h"
 #include "judge/ceilings.h"
@@ -51,9 +52,8 @@ std::vector<CodeFinding> findings_of(const Code& code) {
 /// Which ceiling is nearest. Those of a GPU are known where `doctor` or a sweep measured them; else
 /// a trial has the least time that they allowed.
 void add_ceilings(Figures& figures, const TrialRow& row, const Plan& plan) {
-  const auto protocol = std::ranges::find_if(
-      protocols(), [&](const ProtocolRow& each) { return each.name == row.record.protocol.name; });
-  const Preparation preparation = protocol == protocols().end() ? Preparation::cold : protocol->id;
+  const auto* const protocol = find_named(kProtocols, row.record.protocol.name);
+  const Preparation preparation = protocol != nullptr ? protocol->id : Preparation::cold;
   figures.from_l2 = preparation == Preparation::hot;
   const auto ceilings = load_ceilings(row.device);
   if (!ceilings) {

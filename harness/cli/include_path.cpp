@@ -39,9 +39,8 @@ constexpr std::string_view kKernelsOption = " --kernels ";
 std::string first_kernel(const fs::path& file) {
   const YamlPtr root = load_yaml(file);
   const YamlNode* const kernels = root->find("kernels");
-  if (!kernels || kernels->kind() != YamlNode::Kind::list || kernels->is_empty_list()) return "";
-  const YamlNode& first = *kernels->list("a list of kernels").front();
-  return first.kind() == YamlNode::Kind::scalar ? first.text("a name") : "";
+  if (!kernels || kernels->any_items().empty()) return "";
+  return kernels->any_items().front()->any_text();
 }
 
 bool has_kernel(const fs::path& folder, const std::string& name) {

@@ -36,7 +36,7 @@ Json arg_json(const ArgSpec& arg) {
   if (const auto* buffer = std::get_if<BufferSpec>(&arg.form)) {
     json = {{"form", "buffer"},
             {"dtype", to_text(buffer->dtype)},
-            {"role", name_of(roles(), buffer->role)},
+            {"role", name_of(kRoles, buffer->role)},
             {"shape", texts_of(buffer->shape)},
             {"zeroed", buffer->zeroed}};
     put(json, "zeroed_elements", buffer->zeroed_elements);
@@ -208,7 +208,7 @@ class KernelReader {
   BufferSpec buffer(const Json& source) const {
     BufferSpec spec;
     spec.dtype = read_word(source.at("dtype"), parse_dtype);
-    spec.role = row_of(roles(), "role", source.at("role").get_ref<const std::string&>()).id;
+    spec.role = row_of(kRoles, "role", source.at("role").get_ref<const std::string&>()).id;
     spec.shape = exprs(source.at("shape"), 1, kMostRank);
     spec.zeroed = source.at("zeroed").get<bool>();
     spec.zeroed_elements = find_expr(source, "zeroed_elements");

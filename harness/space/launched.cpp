@@ -110,8 +110,7 @@ std::map<std::string, std::string> own_defines(const KernelSpec& kernel,
                                                const Problem& problem, const DeviceInfo& device) {
   const std::map<int, std::string> varying = dependents(kernel, names_of(kernel.params));
   const auto is_fixed = [&](const MacroSpec& macro) {
-    const std::vector<int>& slots = macro.value->expr.slots();
-    return std::ranges::none_of(slots, [&](int slot) { return varying.contains(slot); });
+    return !find_dependence(macro.value->expr, varying);
   };
   std::map<std::string, MacroSpec> macros;  // a kernel of an op has no say in how the op's are made
   if (kernel.op_path.empty()) macros = kernel.compile.define;

@@ -65,11 +65,12 @@ void plan_fill(const BufferSpec& spec, BufferPlan& plan, const Evaluator& evalua
                              : static_cast<double>(evaluator.eval(value, kAnyInteger, "{}", what));
   }
   plan.made_of = spec.fill.of;
-  plan.file = spec.fill.file.string();
+  if (!spec.fill.file) return;
+  plan.file = spec.fill.file->path.string();
   if (plan.generator == kFillChoices) {
-    check_choices(plan, read_choices(load_source(spec.fill.file)), spec.fill.where, evaluator);
-  } else if (!plan.file.empty()) {
-    check_file(plan, plan.file, spec.fill.file_bytes, spec.fill.where, evaluator);
+    check_choices(plan, read_choices(load_source(plan.file)), spec.fill.where, evaluator);
+  } else {
+    check_file(plan, plan.file, spec.fill.file->bytes, spec.fill.where, evaluator);
   }
 }
 

@@ -2,16 +2,16 @@
 
 namespace assay {
 
-inline void to_json(nlohmann::json& target, Role role) { target = name_of(roles(), role); }
+inline void to_json(nlohmann::json& target, Role role) { target = name_of(kRoles, role); }
 inline void from_json(const nlohmann::json& source, Role& role) {
-  role = row_of(roles(), "role", source.get_ref<const std::string&>()).id;
+  role = row_of(kRoles, "role", source.get_ref<const std::string&>()).id;
 }
 
 inline void to_json(nlohmann::json& target, AddressMode mode) {
-  target = name_of(address_modes(), mode);
+  target = name_of(kAddressModes, mode);
 }
 inline void from_json(const nlohmann::json& source, AddressMode& mode) {
-  mode = row_of(address_modes(), "address", source.get_ref<const std::string&>()).id;
+  mode = row_of(kAddressModes, "address", source.get_ref<const std::string&>()).id;
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TextureSpec, channels, linear, address, normalized)

@@ -1,10 +1,11 @@
 #include "spec/choices.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include <fmt/format.h>
+
+#include "base/text.h"
 
 namespace assay {
 
@@ -24,9 +25,8 @@ Choices read_choices(std::shared_ptr<const SourceText> source) {
          at = row.find_first_not_of(" \t", at)) {
       const Location where{choices.source, line, static_cast<int>(at) + 1};
       const std::string_view word = row.substr(at, row.find_first_of(" \t", at) - at);
-      std::int32_t number = 0;
-      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-      if (error != std::errc() || end != word.data() + word.size() || number < 0) {
+      const auto number = number_of<std::int32_t>(word).value_or(-1);
+      if (number < 0) {
         throw SpecError(where, "expected a number from 0 to 2147483647, found \"{}\"", word);
       }
       if (!in_row.insert(number).second) {

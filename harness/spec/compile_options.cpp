@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/find_named.h"
+
 namespace assay {
 namespace {
 
@@ -58,19 +60,17 @@ std::string instantiate_option(const std::string& text, const Config& config) {
   const std::size_t begin = text.find('{');
   if (begin == std::string::npos) return text;
   const std::string name = text.substr(begin + 1, text.size() - begin - 2);
-  for (const auto& [param, value] : config) {
-    if (param != name) continue;
-    std::string_view ignored;
-    constexpr std::string_view kPtxas = "--ptxas-options=";
-    const bool of_ptxas = text.starts_with(kPtxas);
-    const CompilerOption* option = find_compiler_option(
-        std::string_view(text).substr(of_ptxas ? kPtxas.size() : 0), of_ptxas, ignored);
-    std::string word = to_text(value);
-    if (option->values.front() == "true" && word == "1") word = "true";
-    if (option->values.front() == "true" && word == "0") word = "false";
-    return text.substr(0, begin) + word;
-  }
-  return text;
+  const Value* const value = find_value(config, name);
+  if (value == nullptr) return text;
+  std::string_view ignored;
+  constexpr std::string_view kPtxas = "--ptxas-options=";
+  const bool of_ptxas = text.starts_with(kPtxas);
+  const CompilerOption* option = find_compiler_option(
+      std::string_view(text).substr(of_ptxas ? kPtxas.size() : 0), of_ptxas, ignored);
+  std::string word = to_text(*value);
+  if (option->values.front() == "true" && word == "1") word = "true";
+  if (option->values.front() == "true" && word == "0") word = "false";
+  return text.substr(0, begin) + word;
 }
 
 std::string known_compiler_options(bool of_ptxas) {

@@ -75,7 +75,7 @@ void add(Canonical& canonical, const std::string& name, const BufferSpec& buffer
   if (!buffer.symbol.empty()) canonical.line("symbol", buffer.symbol);
   if (const auto& texture = buffer.texture) {
     canonical.line("texture", std::int64_t{texture->channels}, texture->linear ? "linear" : "point",
-                   name_of(address_modes(), texture->address),
+                   name_of(kAddressModes, texture->address),
                    texture->normalized ? "normalized" : "in texels");
   }
   const CheckSpec& check = buffer.check;
@@ -85,7 +85,7 @@ void add(Canonical& canonical, const std::string& name, const BufferSpec& buffer
   if (!is_filled(buffer.role)) return;
   canonical.line("fill", buffer.fill.generator);
   if (!buffer.fill.of.empty()) canonical.line("of", buffer.fill.of);
-  if (!buffer.fill.file.empty()) canonical.line("file", buffer.fill.file_hash);
+  if (buffer.fill.file) canonical.line("file", buffer.fill.file->hash);
   if (buffer.fill.kernel) add(canonical, *buffer.fill.kernel);
   for (const auto& [argument, value] : buffer.fill.arguments) {
     canonical.line(argument, value);

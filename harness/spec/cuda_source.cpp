@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "base/find_named.h"
 #include "base/text.h"
 
 namespace assay {
@@ -58,12 +59,11 @@ std::string blanked(std::string text) {
 }
 
 Tokens tokens_of(const std::string& text) {
-  const auto is_part = [](char c) { return is_letter(c) || is_digit(c); };
   Tokens tokens;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t begin = at;
-    if (is_part(text[at])) {
-      while (at < text.size() && is_part(text[at])) ++at;
+    if (is_identifier_part(text[at])) {
+      while (at < text.size() && is_identifier_part(text[at])) ++at;
     } else {
       at += text.compare(at, 2, "::") == 0 ? 2 : 1;
     }
@@ -152,13 +152,7 @@ class Reader {
   }
   const std::string& next() const { return text(at_ + 1); }
 
-  Location where(const Token& token) const {
-    const std::string& text = source_->text;
-    const std::size_t line_begin = text.rfind('\n', token.offset) + 1;  // npos + 1 is 0
-    const auto line =
-        std::count(text.begin(), text.begin() + static_cast<long>(token.offset), '\n');
-    return {source_, static_cast<int>(line) + 1, static_cast<int>(token.offset - line_begin) + 1};
-  }
+  Location where(const Token& token) const { return location_at(source_, token.offset); }
 
   /// `a::b` of `namespace a::b {`.
   std::string scope_name() const {
@@ -219,8 +213,8 @@ class Reader {
     if (next() == "ifndef") unless_defined_ = name;
     if (next() == "if" || next() == "elif") read_switch();
     if (next() == "include") {  // of <cuda/x.h>, which is not in quotes
-      const std::size_t line_end = source_->text.find('\n', tokens_[at_].offset);
-      while (at_ + 1 < tokens_.size() && tokens_[at_ + 1].offset < line_end) ++at_;
+      at_ = end_of_line(at_);
+      return;
     }
     if (next() != "define" || name.empty()) return;
     if (name != unless_defined_) {
@@ -272,9 +266,7 @@ class Reader {
       for (const Tokens& part : parts_of(tokens_, at + 1)) {
         if (part.size() > 1 || part[0].text != "void") kernel.params.push_back(read_param(part));
       }
-      const bool known = std::ranges::any_of(
-          found_.kernels, [&](const auto& other) { return other.name == kernel.name; });
-      if (!known) found_.kernels.push_back(std::move(kernel));
+      if (!find_named(found_.kernels, kernel.name)) found_.kernels.push_back(std::move(kernel));
       return;
     }
   }

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "base/find_named.h"
 #include "base/text.h"
 #include "spec/kernel_parts.h"
 
 namespace assay {
 namespace {
-
-bool is_name_part(char c) { return is_letter(c) || is_digit(c); }
 
 /// What C++ reads as the value: `1-BLOCK` must not become `1--1`.
 std::string to_cpp(const Value& value) {
@@ -29,7 +28,7 @@ std::vector<EntryName> names_in(std::string_view entry) {
   std::vector<EntryName> names;
   for (std::size_t at = std::min(entry.find('<'), entry.size()); at < entry.size();) {
     const std::size_t begin = at;
-    while (at < entry.size() && is_name_part(entry[at])) ++at;
+    while (at < entry.size() && is_identifier_part(entry[at])) ++at;
     if (at == begin) {
       ++at;
       continue;
@@ -46,11 +45,10 @@ std::string instantiate(std::string_view entry, const Config& config) {
   std::string text;
   std::size_t done = 0;
   for (const EntryName& each : names_in(entry)) {
-    for (const auto& [name, value] : config) {
-      if (name != each.name) continue;
-      text.append(entry, done, each.offset - done).append(to_cpp(value));
-      done = each.offset + name.size();
-    }
+    const Value* const value = find_value(config, each.name);
+    if (value == nullptr) continue;
+    text.append(entry, done, each.offset - done).append(to_cpp(*value));
+    done = each.offset + each.name.size();
   }
   return text.append(entry, done);
 }
@@ -83,9 +81,6 @@ std::string read_entry(const YamlNode& node, const KernelSpec& spec, bool of_ref
   if (!is_entry(entry)) node.fail_expected(kWhat);
   for (const EntryName& each : names_in(entry)) {
     if (each.is_scope) continue;
-    const auto is_named = [&](const auto& list) {
-      return std::ranges::any_of(list, [&](const auto& item) { return item.name == each.name; });
-    };
     const bool is_dim = std::ranges::find(spec.dims, each.name) != spec.dims.end();
     const auto refuse = [&](std::string_view allowed, std::string_view found) {
       throw SpecError(node.at(each.offset),
@@ -93,11 +88,9 @@ std::string read_entry(const YamlNode& node, const KernelSpec& spec, bool of_ref
                       each.name, found);
     };
     const std::string_view allowed = of_reference ? "only dims" : "only parameters";
-    if (is_named(spec.lets)) refuse(allowed, "a let");
-    const bool is_trait = std::ranges::any_of(
-        spec.traits, [&](const auto& trait) { return trait.first == each.name; });
-    if (is_trait) refuse(allowed, "a trait");
-    if (of_reference && is_named(spec.params)) refuse(allowed, "a parameter");
+    if (find_named(spec.lets, each.name)) refuse(allowed, "a let");
+    if (find_value(spec.traits, each.name)) refuse(allowed, "a trait");
+    if (of_reference && find_named(spec.params, each.name)) refuse(allowed, "a parameter");
     if (!of_reference && is_dim) refuse(allowed, "a dim");
   }
   return entry;

@@ -14,7 +14,7 @@ namespace assay {
 namespace {
 
 Role read_role(const YamlNode& node) {
-  return row_of(roles(), "role", node.one_of("a role", names_of(roles()))).id;
+  return row_of(kRoles, "role", node.one_of("a role", names_of(kRoles))).id;
 }
 
 /// `zero`, `{zero: N}` or `{copy: x}`.
@@ -64,8 +64,7 @@ TextureSpec read_texture(const YamlNode& node, const BufferSpec& buffer) {
   if (filter) texture.linear = filter->one_of("a filter", kTextureFilters) == "linear";
   if (address) {
     texture.address =
-        row_of(address_modes(), "address", address->one_of("an address", names_of(address_modes())))
-            .id;
+        row_of(kAddressModes, "address", address->one_of("an address", names_of(kAddressModes))).id;
   }
   if (normalized) texture.normalized = normalized->boolean("normalized");
   if (channels) texture.channels = std::stoi(channels->one_of("channels", kTextureChannels));
@@ -192,10 +191,9 @@ StructSpec read_struct(const YamlNode& node, const Symbols& symbols,
 
 /// Whether an argument is the name of a size, a parameter or a let, which is passed as an i32.
 bool is_number(const YamlNode& node, const KernelSpec& spec) {
-  if (node.kind() != YamlNode::Kind::scalar) return false;
-  const auto is_it = [&](const auto& each) { return each.name == node.text("a name"); };
-  return std::ranges::count(spec.dims, node.text("a name")) > 0 ||
-         std::ranges::any_of(spec.params, is_it) || std::ranges::any_of(spec.lets, is_it);
+  const std::string& name = node.any_text();
+  return std::ranges::count(spec.dims, name) > 0 || find_named(spec.params, name) != nullptr ||
+         find_named(spec.lets, name) != nullptr;
 }
 
 /// Every tensor_map is of a buffer of the kernel, with a box of the buffer's rank.

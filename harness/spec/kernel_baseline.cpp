@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/find_named.h"
 #include "base/rank.h"
 #include "spec/kernel_parts.h"
 #include "spec/keys.h"
@@ -31,9 +32,7 @@ std::optional<std::string> param_of_reference(const KernelSpec& spec) {
   const std::map<int, std::string> varying = dependents(spec, names_of(spec.params));
   std::optional<std::string> found;
   const auto look = [&](const ExprSpec& expr) {
-    for (const int slot : expr.expr.slots()) {
-      if (const auto param = varying.find(slot); param != varying.end()) found = param->second;
-    }
+    if (const std::string* param = find_dependence(expr.expr, varying)) found = *param;
   };
   const auto look_at_all = [&](const std::vector<ExprSpec>& exprs) {
     std::ranges::for_each(exprs, look);
@@ -46,10 +45,9 @@ std::optional<std::string> param_of_reference(const KernelSpec& spec) {
     if (step.kernel->repeat) look(*step.kernel->repeat);
     for (const ReferenceKernelSpec::Arg& arg : step.kernel->args) {
       look_at_all(arg.shape);
-      for (const ArgSpec& each : spec.args) {
-        const auto* scalar = std::get_if<ScalarSpec>(&each.form);
-        if (scalar && each.name == arg.name) look(scalar->value);
-      }
+      const ArgSpec* const given = find_named(spec.args, arg.name);
+      const auto* scalar = given ? std::get_if<ScalarSpec>(&given->form) : nullptr;
+      if (scalar) look(scalar->value);
     }
   }
   return found;
@@ -105,8 +103,7 @@ std::vector<BaselineSpec> read_baseline(const YamlNode& node, const KernelSpec& 
       baseline.name = item->one_of("a baseline", {std::string(kCublasLt)});
       require_one_product(*item, spec.reference);
     }
-    if (std::ranges::any_of(
-            baselines, [&](const BaselineSpec& other) { return other.name == baseline.name; })) {
+    if (find_named(baselines, baseline.name)) {
       item->fail("duplicate baseline \"{}\"", baseline.name);
     }
     baselines.push_back(std::move(baseline));

@@ -25,24 +25,23 @@ std::vector<IncludeSpec> read_include(const YamlNode& node, const KernelSpec& sp
   return folders;
 }
 
-/// Refuses an expression that a problem changes.
-void check_fixed(const YamlNode& node, const Expr& expr, const KernelSpec& spec) {
-  std::vector<std::string> of_problem = spec.dims;
-  for (const auto& [name, value] : spec.traits) of_problem.push_back(name);
-  const std::map<int, std::string> varying = dependents(spec, of_problem);
-  for (const int slot : expr.slots()) {
-    const auto found = varying.find(slot);
-    if (found == varying.end()) continue;
+/// The slots of what a problem changes.
+std::map<int, std::string> dependents_of_problem(const KernelSpec& spec) {
+  std::vector<std::string> names = spec.dims;
+  for (const auto& [name, value] : spec.traits) names.push_back(name);
+  return dependents(spec, names);
+}
+
+/// An expression that no problem changes.
+ExprSpec read_fixed(const YamlNode& node, const KernelSpec& spec) {
+  ExprSpec expr = read_expr(node, spec.symbols);
+  const std::map<int, std::string> varying = dependents_of_problem(spec);
+  if (const std::string* name = find_dependence(expr.expr, varying)) {
     node.fail(
         "expected what no problem changes, since what is compiled serves all problems; \"{}\" "
         "depends on {}",
-        expr.text(), found->second);
+        expr.expr.text(), *name);
   }
-}
-
-ExprSpec read_fixed(const YamlNode& node, const KernelSpec& spec) {
-  ExprSpec expr = read_expr(node, spec.symbols);
-  check_fixed(node, expr.expr, spec);
   return expr;
 }
 
@@ -205,13 +204,10 @@ CompileSpec read_compile(const YamlNode& node, const KernelSpec& spec) {
 }
 
 bool is_compiled_per_problem(const KernelSpec& kernel) {
-  std::vector<std::string> of_problem = kernel.dims;
-  for (const auto& [name, value] : kernel.traits) of_problem.push_back(name);
-  const std::map<int, std::string> varying = dependents(kernel, of_problem);
+  const std::map<int, std::string> varying = dependents_of_problem(kernel);
   return std::ranges::any_of(kernel.compile.define, [&](const auto& macro) {
     const std::optional<ExprSpec>& value = macro.second.value;
-    return value && std::ranges::any_of(value->expr.slots(),
-                                        [&](int slot) { return varying.contains(slot); });
+    return value && find_dependence(value->expr, varying);
   });
 }
 

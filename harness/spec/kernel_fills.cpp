@@ -61,11 +61,8 @@ FillSpec read_generator(const YamlNode& node, DType dtype, const Symbols& symbol
 }
 
 FillSpec read_fill_file(const YamlNode& node, const KernelSpec& spec) {
-  DataFileSpec file = read_data_file(node, spec);
   FillSpec fill{std::string(kFillFile), {}};
-  fill.file = std::move(file.path);
-  fill.file_hash = std::move(file.hash);
-  fill.file_bytes = file.bytes;
+  fill.file = read_data_file(node, spec);
   return fill;
 }
 
@@ -79,20 +76,19 @@ FillSpec read_fill_choices(const YamlNode& node, const BufferSpec& buffer, const
   FillSpec fill = read_fill_file(map["file"], spec);
   fill.generator = kFillChoices;
   fill.arguments["of"] = read_expr(map["of"], spec.symbols);
+  const std::filesystem::path& path = fill.file->path;
   try {
-    read_choices(load_source(fill.file));  // mistakes show before anything runs
+    read_choices(load_source(path));  // mistakes show before anything runs
   } catch (const SpecError&) {
     // A mistake is shown with its line, in logs that people show to each other. A contract of
     // somebody else must not put there a file that it was not given.
     namespace fs = std::filesystem;
-    if (is_inside(fs::canonical(fill.file),
-                  fs::canonical(folder_at(spec, map["file"].where()) / "."))) {
-      throw;
-    }
+    const fs::path folder = folder_at(spec, map["file"].where()) / ".";
+    if (is_inside(fs::canonical(path), fs::canonical(folder))) throw;
     map["file"].fail(
         "expected rows of numbers, found none in {}; put it beside the contract to see what is "
         "wrong",
-        fill.file.generic_string());
+        path.generic_string());
   }
   return fill;
 }

@@ -172,7 +172,7 @@ std::vector<LaunchSpec> read_prepare(const YamlNode& node, const KernelSpec& spe
         if (role == Role::in) check_may_prepare(at, arg->name, spec);
         if (role == Role::in || role == Role::prepared) continue;
         at.fail("expected an input, a scalar or what is prepared, found \"{}\", whose role is {}",
-                arg->name, name_of(roles(), role));
+                arg->name, name_of(kRoles, role));
       }
     }
   }

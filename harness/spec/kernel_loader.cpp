@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "base/text.h"
 #include "spec/kernel_parts.h"
 #include "spec/keys.h"
 #include "spec/problems.h"
@@ -16,8 +17,8 @@ std::vector<std::string> read_arch(const YamlNode& node) {
     const std::string& text = item->text(kWhat);
     std::string_view digits = text;
     if (digits.ends_with('a') || digits.ends_with('f')) digits.remove_suffix(1);
-    const bool numeric = std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
-    if (!numeric || digits.size() < 2 || digits.size() > 3 || digits[0] == '0') {
+    if (!std::ranges::all_of(digits, is_digit) || digits.size() < 2 || digits.size() > 3 ||
+        digits[0] == '0') {
       item->fail_expected(kWhat);
     }
     if (std::ranges::find(arch, text) != arch.end()) {

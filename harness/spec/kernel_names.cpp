@@ -150,9 +150,8 @@ ExprSpec parse_expr(const YamlNode& node, const Symbols& symbols, Parse parse) {
     return {parse(node.text("an expression"), symbols), node.where()};
   } catch (const ExprError& error) {
     std::string_view word = std::string_view(node.text("an expression")).substr(error.column);
-    const auto is_part = [](char c) { return is_letter(c) || is_digit(c); };
-    word = word.substr(
-        0, static_cast<std::size_t>(std::ranges::find_if_not(word, is_part) - word.begin()));
+    const auto end = std::ranges::find_if_not(word, is_identifier_part);
+    word = word.substr(0, static_cast<std::size_t>(end - word.begin()));
     const bool is_boolean = word.size() > 1 && is_yaml_boolean(word);  // y and n may be sizes
     throw SpecError(node.at(error.column), "{}{}", error.what(),
                     is_boolean ? "; write 1 and 0" : "");
@@ -181,6 +180,13 @@ std::map<int, std::string> dependents(const KernelSpec& spec,
   return slots;
 }
 
+const std::string* find_dependence(const Expr& expr, const std::map<int, std::string>& varying) {
+  for (const int slot : expr.slots()) {
+    if (const auto found = varying.find(slot); found != varying.end()) return &found->second;
+  }
+  return nullptr;
+}
+
 Number read_trait(const YamlNode& node) { return to_number(node.number("a number")); }
 
 std::int64_t read_size(const YamlNode& node) { return node.integer("an integer", 1); }
@@ -197,8 +203,7 @@ std::vector<Value> read_values(const YamlNode& node, std::vector<ExprSpec>* devi
           "1 and 0",
           item->found());
     }
-    const bool is_scalar = item->kind() == YamlNode::Kind::scalar;
-    if (device_values && is_scalar && item->text("a value").find("device.") != std::string::npos) {
+    if (device_values && item->any_text().find("device.") != std::string::npos) {
       if (!values.empty() && values.front().index() != 0) {
         item->fail_expected("a word like the values before");
       }

@@ -80,7 +80,7 @@ bool is_fixed(const KernelSpec& spec, const std::string& name) {
       return !arg.seed && (arg.name == name || is_fixed(spec, arg.name));
     });
   }
-  if (!fill->file.empty()) return true;
+  if (fill->file) return true;
   switch (row_of(generators(), "generator", fill->generator).id) {
     case Generator::zeros:
     case Generator::ones:

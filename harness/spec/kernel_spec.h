@@ -87,9 +87,7 @@ struct FillSpec {
   std::map<std::string, ExprSpec> arguments;  // all of them, with the defaults filled in
   std::string of = {};                        // the input that a derivation reads
   std::optional<ReferenceKernelSpec> kernel = {};
-  std::filesystem::path file = {};
-  std::string file_hash = {};  // of what is in it
-  std::int64_t file_bytes = 0;
+  std::optional<DataFileSpec> file = {};
   Location where = {};
 };
 
@@ -303,6 +301,9 @@ bool runs_on(const KernelSpec& kernel, int cc);
 /// The slots of `names`, and of the lets that depend on them, each with one of the names.
 std::map<int, std::string> dependents(const KernelSpec& spec,
                                       const std::vector<std::string>& names);
+/// The name that a slot of the expression has among `varying`, or null: the expression is fixed.
+const std::string* find_dependence(const Expr& expr, const std::map<int, std::string>& varying);
+const std::string* find_dependence(const Expr& expr, std::map<int, std::string>&& gone) = delete;
 
 /// Whether a dim or a trait decides what is compiled, so that each problem has code of its own.
 bool is_compiled_per_problem(const KernelSpec& kernel);

@@ -294,7 +294,7 @@ const MapForm kCheckKeys{
 const MapForm kTextureKeys{"a texture",
                            {},
                            {{"filter", one_of(kTextureFilters)},
-                            {"address", one_of(names_of(address_modes()))},
+                            {"address", one_of(names_of(kAddressModes))},
                             {"normalized", type("boolean")},
                             {"channels", one_of(kTextureChannels)}}};
 const MapForm kChoicesKeys{"choices", {{"file", text()}, {"of", expression()}}};
@@ -308,7 +308,7 @@ const MapForm kBufferKeys{"a buffer",
                           {{"name", name()},
                            {"dtype", dtype()},
                            {"shape", expressions()},
-                           {"role", one_of(names_of(roles()))}},
+                           {"role", one_of(names_of(kRoles))}},
                           {{"fill", fill_form()},
                            {"init", init_form()},
                            {"symbol", text()},
@@ -378,7 +378,7 @@ const MapForm kSearchKeys{
     {{"strategy", one_of(kStrategies)}, {"seed", integer(0)}, {"budget", kBudgetKeys.form}}};
 const MapForm kMeasureKeys{"measure",
                            {},
-                           {{"protocol", one_of(names_of(protocols()))},
+                           {{"protocol", one_of(names_of(kProtocols))},
                             {"precision", number()},
                             {"max_seconds_per_config", number()},
                             {"counters", list_of(one_of(counter_words()))}}};

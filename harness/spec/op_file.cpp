@@ -24,9 +24,7 @@ bool has(const MapKeys& keys, const std::string& name) {
   return has(keys.required, name) || has(keys.optional, name);
 }
 
-std::string text_of(const YamlNode* node) {
-  return node && node->kind() == YamlNode::Kind::scalar ? node->text("a name") : "";
-}
+std::string text_of(const YamlNode* node) { return node ? node->any_text() : ""; }
 
 std::vector<YamlPtr> items_of(const YamlNode* node, const char* what) {
   return node ? node->list(what) : std::vector<YamlPtr>();

@@ -17,9 +17,7 @@ ReferenceKernelSpec::Arg read_scratch(const YamlMap& map, Tensors& tensors, cons
                                       const FixedExprs& exprs) {
   ReferenceKernelSpec::Arg arg;
   arg.name = map["name"].identifier("the name of scratch");
-  const bool is_arg =
-      std::ranges::any_of(spec.args, [&](const ArgSpec& each) { return each.name == arg.name; });
-  if (is_arg || tensors.find(arg.name)) {
+  if (find_named(spec.args, arg.name) || tensors.find(arg.name)) {
     map["name"].fail("expected a new name for scratch, found \"{}\"", arg.name);
   }
   arg.scratch = true;
@@ -140,8 +138,7 @@ class ArgsReader {
     if (items.size() != count) node.fail("expected {} buffers, found {}", count, items.size());
     std::vector<std::string> names;
     for (const YamlPtr& item : items) {
-      const bool is_known = item->kind() == YamlNode::Kind::scalar && find(item->text("a name"));
-      names.push_back(is_known ? item->text("a name") : add(*item));
+      names.push_back(find(item->any_text()) ? item->any_text() : add(*item));
       const ReferenceKernelSpec::Arg& arg = *find(names.back());
       const bool may_be_written = arg.written || arg.scratch;
       if (!may_be_written && names.size() + 2 > count) {

@@ -98,30 +98,28 @@ FixedExprs::FixedExprs(const KernelSpec& spec, std::string_view shared)
 
 ExprSpec FixedExprs::one(const YamlNode& node) const {
   ExprSpec expr = read_expr(node, symbols_);
-  check(expr.where, expr.expr.text(), expr.expr);
+  check(expr);
   return expr;
 }
 
 ExprSpec FixedExprs::real(const YamlNode& node) const {
   ExprSpec expr = read_real_expr(node, symbols_);
-  check(expr.where, expr.expr.text(), expr.expr);
+  check(expr);
   return expr;
 }
 
 std::vector<ExprSpec> FixedExprs::list(const YamlNode& node, std::size_t most) const {
   std::vector<ExprSpec> exprs = read_exprs(node, symbols_, 1, most);
-  for (const ExprSpec& expr : exprs) check(expr.where, expr.expr.text(), expr.expr);
+  for (const ExprSpec& expr : exprs) check(expr);
   return exprs;
 }
 
 void FixedExprs::check(const Location& where, std::string_view name, const Expr& expr) const {
-  for (const int slot : expr.slots()) {
-    const auto found = varying_.find(slot);
-    if (found == varying_.end()) continue;
+  if (const std::string* param = find_dependence(expr, varying_)) {
     throw SpecError(where,
                     "expected what no parameter changes, since all configurations have one {}; "
                     "\"{}\" depends on {}",
-                    shared_, name, found->second);
+                    shared_, name, *param);
   }
 }
 

@@ -11,10 +11,9 @@
 #include "spec/kernel_spec.h"
 #include "spec/yaml.h"
 
-// What the steps of a reference read and write; only the readers of a reference include this.
-
-// What all kernels of the user's own beside the one that is tuned have in common: those of a
-// reference and those that fill inputs. Only their readers include this.
+// What the steps of a reference read and write, and what all kernels of the user's own beside the
+// one that is tuned have in common: those of a reference and those that fill inputs. Only their
+// readers include this.
 
 namespace assay {
 
@@ -88,6 +87,8 @@ class FixedExprs {
   void check(const Location& where, std::string_view name, const Expr& expr) const;
 
  private:
+  void check(const ExprSpec& expr) const { check(expr.where, expr.expr.text(), expr.expr); }
+
   const Symbols& symbols_;
   std::string_view shared_;
   std::map<int, std::string> varying_;  // slots, each with a parameter that it depends on

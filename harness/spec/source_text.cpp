@@ -114,6 +114,13 @@ Location Location::shifted(std::size_t offset) const {
   return {source, line, column + static_cast<int>(offset)};
 }
 
+Location location_at(const std::shared_ptr<const SourceText>& source, std::size_t offset) {
+  const std::string_view before = std::string_view(source->text).substr(0, offset);
+  const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
+  return {source, static_cast<int>(std::ranges::count(before, '\n')) + 1,
+          static_cast<int>(offset - line_begin) + 1};
+}
+
 SpecError::SpecError(const Location& where, const std::string& message)
     : UsageError(describe(where, message)) {}
 

@@ -29,6 +29,9 @@ struct Location {
   Location shifted(std::size_t offset) const;
 };
 
+/// The place of byte `offset` of the text.
+Location location_at(const std::shared_ptr<const SourceText>& source, std::size_t offset);
+
 /// A user's mistake in a file. what() is
 ///     sweeps/x.yaml:3:10: expected a list of integers, found "abc"
 ///       params: {STAGES: abc}

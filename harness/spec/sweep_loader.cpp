@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/counters.h"
+#include "base/find_named.h"
 #include "base/text.h"
 #include "spec/kernel_parts.h"
 #include "spec/keys.h"
@@ -68,9 +69,8 @@ std::vector<KernelSpec> load_kernels(const YamlNode& node, const std::filesystem
   std::vector<KernelSpec> kernels;
   for (const YamlPtr& item : node.list("a list of kernels")) {
     const std::string& name = read_kernel_name(*item);
-    const std::filesystem::path last = std::filesystem::path(name).filename();
-    const auto same = [&](const KernelSpec& kernel) { return kernel.name == last; };
-    if (std::ranges::any_of(kernels, same)) item->fail("duplicate kernel \"{}\"", name);
+    const std::string last = std::filesystem::path(name).filename().string();
+    if (find_named(kernels, last)) item->fail("duplicate kernel \"{}\"", name);
     kernels.push_back(load_named(*item, name, directory));
   }
   return kernels;
@@ -94,12 +94,11 @@ ProblemNames problem_names(const std::vector<KernelSpec>& kernels, const YamlNod
         where.fail("expected kernels that agree, found \"{}\", a trait of {} and a dim of another",
                    trait, kernel.name);
       }
-      const auto known = std::ranges::find_if(
-          names.traits, [&, &name = trait](const auto& each) { return each.first == name; });
-      if (known == names.traits.end()) {
+      std::optional<Number>* const known = find_value(names.traits, trait);
+      if (known == nullptr) {
         names.traits.emplace_back(trait, otherwise);
-      } else if (known->second != otherwise) {
-        known->second.reset();
+      } else if (*known != otherwise) {
+        known->reset();
       }
     }
   }
@@ -226,7 +225,7 @@ MeasureSpec read_measure(const YamlNode& node) {
   const YamlMap map(node, kMeasureKeys);
   MeasureSpec measure;
   if (const YamlNode* protocol = map.find("protocol")) {
-    measure.protocol = protocol->one_of("a protocol", names_of(protocols()));
+    measure.protocol = protocol->one_of("a protocol", names_of(kProtocols));
   }
   if (const YamlNode* precision = map.find("precision")) {
     measure.precision_ratio = read_precision(*precision);

@@ -43,15 +43,15 @@ void check_word_is_new(const YamlNode& root, const std::string& word) {
   };
   for (const char* key : {"traits", "params", "let"}) {
     const YamlNode* const map = root.find(key);
-    if (map == nullptr || map->kind() != YamlNode::Kind::map) continue;
-    for (const YamlEntry& entry : map->map(key)) {
+    if (map == nullptr) continue;
+    for (const YamlEntry& entry : map->any_entries()) {
       if (entry.key == word) refuse(entry.where);
     }
   }
   const YamlNode* const dims = root.find("dims");
-  if (dims == nullptr || dims->kind() != YamlNode::Kind::list || dims->is_empty_list()) return;
-  for (const YamlPtr& dim : dims->list("dims")) {
-    if (dim->kind() == YamlNode::Kind::scalar && dim->text("a dim") == word) refuse(dim->where());
+  if (dims == nullptr) return;
+  for (const YamlPtr& dim : dims->any_items()) {
+    if (dim->any_text() == word) refuse(dim->where());
   }
 }
 
@@ -78,16 +78,12 @@ Types read_types(const YamlNode& node, const YamlNode& root, const fs::path& yam
   }
   // What the type decides is a part of each kernel's hash, for its arguments' dtypes are.
   const YamlNode* const args = root.find("args");
-  const bool is_list = args && args->kind() == YamlNode::Kind::list && !args->is_empty_list();
   const auto has_type = [&](const YamlPtr& arg) {
     const YamlNode* const dtype = arg->find("dtype");
-    return dtype && dtype->kind() == YamlNode::Kind::scalar && dtype->text("a dtype") == word;
+    return dtype && dtype->any_text() == word;
   };
-  if (is_list) {
-    const auto& items = args->list("args");
-    if (std::ranges::none_of(items, has_type)) {
-      throw SpecError(where, "expected an argument with `dtype: {}`, found none", word);
-    }
+  if (args && !args->any_items().empty() && std::ranges::none_of(args->any_items(), has_type)) {
+    throw SpecError(where, "expected an argument with `dtype: {}`, found none", word);
   }
   return types;
 }

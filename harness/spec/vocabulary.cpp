@@ -38,21 +38,6 @@ OperationRow binary(OperationId id, std::string_view name, const std::vector<DTy
 
 }  // namespace
 
-const std::vector<RoleRow>& roles() {
-  static const std::vector<RoleRow> rows = {
-      {Role::in, "in"},       {Role::out, "out"},           {Role::scratch, "scratch"},
-      {Role::inout, "inout"}, {Role::prepared, "prepared"}, {Role::consumed, "consumed"}};
-  return rows;
-}
-
-const std::vector<AddressModeRow>& address_modes() {
-  static const std::vector<AddressModeRow> rows = {{AddressMode::clamp, "clamp"},
-                                                   {AddressMode::border, "border"},
-                                                   {AddressMode::wrap, "wrap"},
-                                                   {AddressMode::mirror, "mirror"}};
-  return rows;
-}
-
 const std::vector<OperationRow>& operations() {
   static const std::vector<OperationRow> rows = {
       {OperationId::gemm,
@@ -211,16 +196,6 @@ const std::vector<OperationRow>& baseline_operations() {
     }
     return made;
   }();
-  return rows;
-}
-
-const std::vector<ProtocolRow>& protocols() {
-  static const std::vector<ProtocolRow> rows = {
-      {Preparation::cold, "cold"},
-      {Preparation::hot, "hot"},
-      {Preparation::sustained, "sustained"},
-      {Preparation::graph, "graph"},
-  };
   return rows;
 }
 

@@ -19,6 +19,13 @@
 
 namespace assay {
 
+/// A word that means no more than its `id`.
+template <typename Id>
+struct WordRow {
+  Id id;
+  std::string_view name;
+};
+
 enum class Role { in, out, scratch, inout, prepared, consumed };
 
 /// Whether the kernel finds what a generator made in a buffer of this role.
@@ -31,19 +38,16 @@ inline bool is_shared(Role role) { return role != Role::in && role != Role::prep
 inline bool is_output(Role role) { return role == Role::out || role == Role::inout; }
 
 /// What a kernel does with a buffer.
-struct RoleRow {
-  Role id;
-  std::string_view name;
-};
-const std::vector<RoleRow>& roles();
+inline constexpr WordRow<Role> kRoles[] = {
+    {Role::in, "in"},       {Role::out, "out"},           {Role::scratch, "scratch"},
+    {Role::inout, "inout"}, {Role::prepared, "prepared"}, {Role::consumed, "consumed"}};
 
 /// What a texture has beyond its edges, in CUDA's words.
 enum class AddressMode { clamp, border, wrap, mirror };
-struct AddressModeRow {
-  AddressMode id;
-  std::string_view name;
-};
-const std::vector<AddressModeRow>& address_modes();
+inline constexpr WordRow<AddressMode> kAddressModes[] = {{AddressMode::clamp, "clamp"},
+                                                         {AddressMode::border, "border"},
+                                                         {AddressMode::wrap, "wrap"},
+                                                         {AddressMode::mirror, "mirror"}};
 
 enum class OperationId {
   gemm,
@@ -176,11 +180,10 @@ const std::vector<OperationRow>& baseline_operations();
 enum class Preparation { cold, hot, sustained, graph };
 
 /// A protocol, a way of timing; times of different ones are never compared.
-struct ProtocolRow {
-  Preparation id;
-  std::string_view name;
-};
-const std::vector<ProtocolRow>& protocols();
+inline constexpr WordRow<Preparation> kProtocols[] = {{Preparation::cold, "cold"},
+                                                      {Preparation::hot, "hot"},
+                                                      {Preparation::sustained, "sustained"},
+                                                      {Preparation::graph, "graph"}};
 
 /// A property of the device that expressions read; DeviceInfo has the same names.
 inline constexpr std::array<std::string_view, 4> kDeviceNames = {

@@ -24,20 +24,12 @@ std::string quote(std::string_view text) {
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t'; }
 
 bool all_digits(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && std::ranges::all_of(text, is_digit);
 }
 
 bool is_decimal(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   return all_digits(text) && (text.size() == 1 || text[0] != '0');
-}
-
-Location location_of(const std::shared_ptr<const SourceText>& source, std::size_t position) {
-  const std::string_view before = std::string_view(source->text).substr(0, position);
-  const std::size_t newline = before.rfind('\n');
-  const std::size_t line_begin = newline == std::string_view::npos ? 0 : newline + 1;
-  return {source, static_cast<int>(std::ranges::count(before, '\n')) + 1,
-          static_cast<int>(position - line_begin) + 1};
 }
 
 std::size_t position_of(const Location& where) {
@@ -97,7 +89,7 @@ Location YamlNode::at(std::size_t offset) const {
   if (offset < text.size() && text[offset] != ' ') {
     while (position < source.size() && is_space(source[position])) ++position;
   }
-  return location_of(where_.source, position);
+  return location_at(where_.source, position);
 }
 
 std::string YamlNode::found() const {

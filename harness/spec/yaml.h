@@ -86,6 +86,11 @@ class YamlNode {
   /// The value of `key` where this is a map that has it, or null.
   const YamlNode* find(std::string_view key) const;
 
+  /// What is there of a text, a list or a map; nothing where this is something else.
+  const std::string& any_text() const { return text_; }
+  const std::vector<YamlPtr>& any_items() const { return items_; }
+  const std::vector<YamlEntry>& any_entries() const { return entries_; }
+
  private:
   friend class YamlBuilder;
   friend YamlPtr with_word(const YamlPtr& node, std::string_view word, std::string_view text);

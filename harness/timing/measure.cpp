@@ -130,7 +130,7 @@ class Meter {
 
 Timing measure(Timer& timer, const TimedWork& work, const MeasureSpec& spec,
                std::optional<double> best_ns) {
-  const Preparation preparation = row_of(protocols(), "protocol", spec.protocol).id;
+  const Preparation preparation = row_of(kProtocols, "protocol", spec.protocol).id;
   const StopRule rule(spec, best_ns);
   const bool settled = timer.settle(work, preparation);
   const auto begin = std::chrono::steady_clock::now();

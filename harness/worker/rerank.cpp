@@ -332,7 +332,7 @@ RerankResult rerank_in_turn(WorkerState& worker, const std::vector<TrialRequest>
           : std::clamp(kWholePrecisionRatio / spec.precision_ratio, kLeastShare, 1.0);
   runnables.add_allocations(share, kFirstAllocations);
   Race race(worker, runnables,
-            row_of(protocols(), "protocol", candidates.front().measure.protocol).id, spec, share);
+            row_of(kProtocols, "protocol", candidates.front().measure.protocol).id, spec, share);
   race.run(num_workers);
   if (spec.objective.reads("energy_j")) race.measure_energy();
   race.blame_first_for_duplicate();

@@ -61,7 +61,7 @@ bool SequenceBaseline::has_graph(const BaselinePlan& baseline, const MeasureSpec
   constexpr std::string_view kManyLaunches = "grouped_scaled_gemm";
   const bool one_launch =
       baseline.steps.size() == 1 && baseline.steps.front().operation != kManyLaunches;
-  return !one_launch && measure.protocol != name_of(protocols(), Preparation::graph);
+  return !one_launch && measure.protocol != name_of(kProtocols, Preparation::graph);
 }
 
 /// What a step finds under this name.

@@ -89,7 +89,7 @@ Outcome run_trial(WorkerState& worker, const TrialRequest& request) {
     outcome.message += (outcome.message.empty() ? "" : "; ") + trial.reference_note();
   }
   if (worker.ceilings) {
-    const Preparation preparation = row_of(protocols(), "protocol", request.measure.protocol).id;
+    const Preparation preparation = row_of(kProtocols, "protocol", request.measure.protocol).id;
     outcome.timing->roofline_ns =
         roofline_ns(request.plan, *worker.ceilings, preparation, outcome.timing->median_ns);
     auto reason =
@@ -248,7 +248,7 @@ std::vector<Measurement> TrialRunner::count(const TrialRequest& request,
     worker.arena.reserve(arena_bytes(request.plan));
     PreparedTrial trial(worker, request);
     trial.check();
-    const bool hot = request.measure.protocol == name_of(protocols(), Preparation::hot);
+    const bool hot = request.measure.protocol == name_of(kProtocols, Preparation::hot);
     const std::vector<double> values = session.count(
         context_.get(),
         [&] {

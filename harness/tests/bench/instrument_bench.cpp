@@ -104,7 +104,7 @@ std::string single_sweep(const std::string& problem, const std::string& protocol
 
 /// What is read of a kernel that lasts as long as it is told, under each protocol.
 void print_known(const Bench& bench) {
-  for (const ProtocolRow& protocol : protocols()) {
+  for (const auto& protocol : kProtocols) {
     const fs::path yaml = bench.write(
         "known.yaml", fmt::format("sweep: known\nkernels: [spin]\nproblems: [{{N: 100003}}]\n"
                                   "params: {{SPIN_US: [10, 100, 1000, 10000, 100000]}}\n"

@@ -166,7 +166,7 @@ TEST_F(GpuMeasureTest, EverySampleOfARerankHasItsClock) {
 }
 
 TEST_F(GpuMeasureTest, EveryProtocolOfASweepIsTimed) {
-  for (const ProtocolRow& protocol : protocols()) {
+  for (const auto& protocol : kProtocols) {
     const Outcome outcome = gpu().run(ready("vector_add", std::string(protocol.name)));
     EXPECT_EQ(outcome.status, Status::correct) << protocol.name << ": " << outcome.message;
     ASSERT_TRUE(outcome.timing) << protocol.name;

@@ -130,7 +130,7 @@ TEST_F(TrialRunnerTest, AKernelThatRestsHasNoEnergy) {
 }
 
 TEST_F(TrialRunnerTest, TimesUnderEveryProtocol) {
-  for (const ProtocolRow& protocol : protocols()) {
+  for (const auto& protocol : kProtocols) {
     TrialRequest request =
         request_of(broken_kernel("spin"), runner_->info(), {{"SPIN_US", Value(100)}});
     request.measure.protocol = protocol.name;

@@ -250,8 +250,8 @@ TEST(LoadKernel, WhatIsInAFileBelongsToTheContract) {
   const auto path = folder.write("gemm_small.yaml", text);
   folder.write("p/a.bin", "12345678");
   const KernelSpec kernel = load_kernel(path);
-  EXPECT_EQ(buffer(kernel, "A").fill.file_bytes, 8);
-  EXPECT_EQ(buffer(kernel, "A").fill.file.filename(), "a.bin");
+  EXPECT_EQ(buffer(kernel, "A").fill.file->bytes, 8);
+  EXPECT_EQ(buffer(kernel, "A").fill.file->path.filename(), "a.bin");
   folder.write("p/a.bin", "12345679");
   EXPECT_NE(load_kernel(path).contract_hash, kernel.contract_hash);
   folder.write("p/a.bin", "12345678");
