@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <system_error>
 
 #include "base/error.h"
@@ -39,9 +38,8 @@ int start_bench() {
 }  // namespace
 
 void add_bench(Command program, const std::function<int(const BenchOptions&)>& run) {
-  auto options = std::make_shared<BenchOptions>();
-  Command verb =
-      program.add_command("bench", "run the winners and their baselines under Google Benchmark");
+  auto [verb, options] = program.add_verb<BenchOptions>(
+      "bench", "run the winners and their baselines under Google Benchmark", run);
   verb.add_option("--db PATH[#SWEEP]", options->db,
                   "database, recording (.jsonl), or one sweep of it by name or number; default: "
                   "results/assay.db");
@@ -56,7 +54,6 @@ void add_bench(Command program, const std::function<int(const BenchOptions&)>& r
       "on.\n"
       "Without a GPU the stored times are replayed, and the context says so.\n"
       "example: assay bench --benchmark_filter='best/M:16/' --benchmark_repetitions=5");
-  verb.runs([options, run] { return run(*options); });
 }
 
 void add_bench(Command program) {

@@ -18,16 +18,14 @@ struct BestOptions {
 
 int run_best(const BestOptions& options) {
   const Store store = open_results(options.results);
-  Filter filter = options.results.filter();
-  filter.status = to_text(Status::correct);
+  const Filter filter = options.results.filter(Status::correct);
   std::vector<TunedTable> tables =
       tuned_tables(store.results(filter, TunedTrials()), Screened::show);
   if (options.json || options.layout.wide) add_memory(tables, store);
   if (options.json) print_out("{}", best_json(tables));
   if (tables.empty()) {
-    print_err("no timed result of {} in {}; assay show counts what is there\n",
-              asked_for(options.results), store.path().string());
-    return kExitNo;
+    return say_none("timed result", store, options.results, {},
+                    "; assay show counts what is there");
   }
   BestLayout layout = options.layout;
   layout.terminal = stdout_terminal();

@@ -19,6 +19,7 @@
 #include "base/bounded_json.h"
 #include "base/cubin_info.h"
 #include "base/error.h"
+#include "base/find_named.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "cli/include_path.h"
@@ -135,9 +136,8 @@ class Solution {
 
   std::string contract_for(const fs::path& source, const std::string& entry) const {
     const CudaSource cuda = read_cuda_source(source);
-    const auto kernel = std::ranges::find_if(
-        cuda.kernels, [&](const CudaSource::Kernel& each) { return each.name == entry; });
-    if (kernel == cuda.kernels.end()) {
+    const CudaSource::Kernel* const kernel = find_named(cuda.kernels, entry);
+    if (kernel == nullptr) {
       fail(
           fmt::format("expected a __global__ function {} in {}; a kernel is code of the device, "
                       "and Assay launches it",

@@ -1,7 +1,6 @@
 // `assay check`: whether kernels are right, where there is no GPU.
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -31,8 +30,7 @@ int run_target(const CheckOptions& options, const std::string& target) {
                         include_path(folder, options.include), options.sample);
   }
   const fs::path file = here_or_shipped(target);
-  const fs::path folder =
-      options.kernels.empty() ? kernel_folder_of_file(file) : fs::path(options.kernels);
+  const fs::path folder = kernel_folder_of_file(options.kernels, file);
   return run_emulated(load_sweep(file, folder), include_path(folder, options.include),
                       options.sample);
 }
@@ -57,10 +55,10 @@ void add_check(Command program) {
       .required();
   verb.add_option("--sample COUNT", options->sample.count,
                   "how many configurations of each kernel to run; default: 3")
-      .between(1, std::numeric_limits<int>::max());
+      .between(1);
   verb.add_option("--threads COUNT", options->sample.threads,
                   "compiler threads; default: one for each core")
-      .between(1, std::numeric_limits<int>::max());
+      .between(1);
   add_kernel_folders(verb, *options, "the folder of the file");
   verb.footer(
       "example: assay check kernels/vector_add.yaml --sample 5\n"

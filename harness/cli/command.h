@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -36,7 +37,7 @@ class Option {
 
   // What a value must be.
   Option& one_of(const std::vector<std::string>& words);
-  Option& between(int low, int high);
+  Option& between(int low, int high = std::numeric_limits<int>::max());
   Option& existing_folder();
   /// `check` returns what is wrong with a value, or nothing.
   Option& check(const std::function<std::string(const std::string&)>& check);

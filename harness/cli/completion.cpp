@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -52,16 +51,6 @@ complete -c assay -a '(_assay)'
 /// The folder of the project where the shell is, or else the one that the program ships.
 fs::path folder_of(const char* name) {
   return fs::is_directory(name) ? fs::path(name) : shipped_folder() / name;
-}
-
-std::vector<fs::path> yaml_files_below(const fs::path& folder) {
-  std::vector<fs::path> files;
-  std::error_code ignored;  // a folder that cannot be read has none
-  for (const auto& entry : fs::recursive_directory_iterator(folder, ignored)) {
-    const bool is_op = entry.path().parent_path().filename() == "ops";
-    if (entry.path().extension() == ".yaml" && !is_op) files.push_back(entry.path());
-  }
-  return files;
 }
 
 /// What stands behind `sweep:`.

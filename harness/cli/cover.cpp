@@ -252,14 +252,13 @@ int run_regret(const CoverOptions& options, const std::vector<TunedTable>& table
 int run_cover(const CoverOptions& options) {
   const double slow_down = parse_margin(options.slow_down, "--slow-down");
   const Store store = open_results(options.results);
-  Filter filter = options.results.filter();
-  filter.status = to_text(Status::correct);
+  Filter filter = options.results.filter(Status::correct);
   Results results = store.results(filter, [](const TrialRow& trial, const Results&) {
     const auto& verification = trial.record.verification;
     return !verification || verification->failure() == nullptr;
   });
   std::vector<TunedTable> tables = tuned_tables(results, Screened::hide);
-  filter.status = to_text(Status::correctness);
+  filter.status = Status::correctness;
   keep_checked(results.trials, results.ranks, store.results(filter).trials);
   std::erase_if(tables, [&](const TunedTable& table) {
     return table.protocol != options.protocol || table.objective != Objective::time;
@@ -280,9 +279,7 @@ int run_cover(const CoverOptions& options) {
     }
   }
   if (covered.empty()) {
-    print_err("no re-ranked winner of {} in {}\n",
-              asked_for(options.results, {{"protocol", options.protocol}}), store.path().string());
-    return kExitNo;
+    return say_none("re-ranked winner", store, options.results, {{"protocol", options.protocol}});
   }
   if (!options.output.empty()) {
     std::vector<CrossTable> crossed;

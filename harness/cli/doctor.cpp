@@ -68,8 +68,7 @@ Finding look_for(const std::string& topic, const std::string& stem,
 
 std::unique_ptr<Compiler> look_for_compiler(std::vector<Finding>& findings) {
   try {
-    auto compiler =
-        std::make_unique<NvrtcCompiler>(CompilerOptions{cache_directory(), 0, 60, true});
+    auto compiler = std::make_unique<NvrtcCompiler>(CompilerOptions{cache_directory()});
     findings.push_back({"NVRTC",
                         fmt::format("{}, {}, {} threads", compiler->nvrtc_version(),
                                     loaded_path("libnvrtc.so"), compiler->num_threads()),

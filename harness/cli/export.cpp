@@ -70,8 +70,7 @@ struct LoadedTables {
 };
 
 LoadedTables load_tables(const ExportOptions& options, const Store& store) {
-  Filter filter = options.results.filter();
-  filter.status = to_text(Status::correct);
+  Filter filter = options.results.filter(Status::correct);
   // Winners of one kernel are chosen below: a verdict is of all kernels that competed.
   const std::string kernel = is_lookup(options.format) ? std::exchange(filter.kernel, "") : "";
   Results results = store.results(filter, TunedTrials());
@@ -154,10 +153,8 @@ int export_recording(const ExportOptions& options, const Store& store) {
 }
 
 int say_nothing_found(const ExportOptions& options, const Store& store, const char* what) {
-  const std::string asked = asked_for(
-      options.results, {{"protocol", options.protocol}, {"objective", options.objective}});
-  print_err("no {} of {} in {}\n", what, asked, store.path().string());
-  return kExitNo;
+  return say_none(what, store, options.results,
+                  {{"protocol", options.protocol}, {"objective", options.objective}});
 }
 
 void write_text(const std::filesystem::path& output, const std::string& text) {

@@ -18,6 +18,7 @@
 #include "base/cubin_info.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/find_named.h"
 #include "base/hash.h"
 #include "base/interrupt.h"
 #include "base/limits.h"
@@ -74,9 +75,7 @@ Problem problem_of(const KernelSpec& kernel, const Problem& given) {
   for (const std::string& dim : kernel.dims) problem.emplace_back(dim, std::int64_t{0});
   problem.insert(problem.end(), kernel.traits.begin(), kernel.traits.end());
   for (auto& [name, number] : problem) {
-    for (const auto& [of, value] : given) {
-      if (of == name) number = value;
-    }
+    if (const Number* value = find_value(given, name)) number = *value;
   }
   return problem;
 }
@@ -85,7 +84,7 @@ Problem problem_of(const KernelSpec& kernel, const Problem& given) {
 class PackMaker {
  public:
   PackMaker(const Store& store, std::vector<std::string> archs)
-      : store_(store), archs_(std::move(archs)), compiler_({cache_directory(), 0}) {}
+      : store_(store), archs_(std::move(archs)), compiler_({cache_directory()}) {}
 
   void add(const CrossTable& cross) {
     const TunedTable& table = cross.table;

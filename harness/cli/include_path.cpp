@@ -50,6 +50,15 @@ bool has_kernel(const fs::path& folder, const std::string& name) {
   return is_contract(name) || is_contract(contract_of_twin(name));
 }
 
+fs::path kernel_folder_of_sweep(const fs::path& file) {
+  const fs::path own = fs::absolute(file).lexically_normal().parent_path();
+  const std::string name = first_kernel(file);
+  for (const fs::path& folder : {own.parent_path() / "kernels", own, here_or_shipped("kernels")}) {
+    if (has_kernel(folder, name)) return folder;
+  }
+  return own.parent_path() / "kernels";
+}
+
 }  // namespace
 
 std::string sweep_command_line(const std::string& file, const fs::path& kernels) {
@@ -67,22 +76,24 @@ std::string kernel_folder(const std::string& given, const std::string& command_l
   return here_or_shipped("kernels").string();
 }
 
-fs::path kernel_folder_of_sweep(const fs::path& file) {
-  const fs::path own = fs::absolute(file).lexically_normal().parent_path();
-  const std::string name = first_kernel(file);
-  for (const fs::path& folder : {own.parent_path() / "kernels", own, here_or_shipped("kernels")}) {
-    if (has_kernel(folder, name)) return folder;
-  }
-  return own.parent_path() / "kernels";
-}
-
-fs::path kernel_folder_of_file(const fs::path& file) {
+fs::path kernel_folder_of_file(const std::string& given, const fs::path& file) {
+  if (!given.empty()) return given;
   if (!is_kernel_file(file)) return kernel_folder_of_sweep(file);
   const fs::path own = fs::absolute(file).lexically_normal().parent_path();
   for (fs::path folder = own; folder.has_relative_path(); folder = folder.parent_path()) {
     if (folder.filename() == "kernels") return folder;
   }
   return own;
+}
+
+std::vector<fs::path> yaml_files_below(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code ignored;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, ignored)) {
+    const bool is_op = entry.path().parent_path().filename() == "ops";
+    if (entry.path().extension() == ".yaml" && !is_op) files.push_back(entry.path());
+  }
+  return files;
 }
 
 fs::path here_or_shipped(const fs::path& path) {

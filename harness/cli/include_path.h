@@ -32,13 +32,16 @@ std::string sweep_command_line(const std::string& file, const std::filesystem::p
 /// one; else `kernels` here, or else those that the program ships.
 std::string kernel_folder(const std::string& given, const std::string& command_line = "");
 
-/// Where the kernels of a sweep's file are: in the folder `kernels` beside the file's, beside the
-/// file, in `kernels` here, or among those that the program ships.
-std::filesystem::path kernel_folder_of_sweep(const std::filesystem::path& file);
+/// Where the kernels of a file are: `given`. Else those of a sweep are in the folder `kernels`
+/// beside the file's, beside the file, in `kernels` here, or among those that the program ships. A
+/// kernel's file is in the folder `kernels`, or else in its own. Throws UsageError where the file
+/// cannot be read.
+std::filesystem::path kernel_folder_of_file(const std::string& given,
+                                            const std::filesystem::path& file);
 
-/// The same of any file: the folder `kernels` that a kernel's file is in, or else its own. Throws
-/// UsageError where the file cannot be read.
-std::filesystem::path kernel_folder_of_file(const std::filesystem::path& file);
+/// The YAML files in a folder and in those below it, but for those of ops. None where the folder
+/// cannot be read.
+std::vector<std::filesystem::path> yaml_files_below(const std::filesystem::path& folder);
 
 /// `path`, or what the program ships under that name where nothing else is there.
 std::filesystem::path here_or_shipped(const std::filesystem::path& path);

@@ -133,8 +133,7 @@ class Judge {
     board_->forget_unkept(store, kernel.op);
     const std::string code = code_of(kernel, target_, compiler_, include);
     if (!code.empty()) kernel.name = judged.board = board_->name_of(kernel, code);
-    const Filter filter{
-        .op = kernel.op, .kernel = kernel.name, .status = std::string(to_text(Status::correct))};
+    const Filter filter{.op = kernel.op, .kernel = kernel.name, .status = Status::correct};
     const std::vector<TrialRow> trials = store.results(filter).trials;
     judged.is_known = std::ranges::any_of(trials, [&](const TrialRow& row) {
       return row.device == target_.device->info() &&
@@ -280,7 +279,7 @@ class Judge {
     if (target_.compile_only || !fs::exists(options_.db)) return std::nullopt;
     const Store store = Store::open_readonly(options_.db);
     Filter filter = SweepRun::filter(kernel.op, problem);
-    filter.status = to_text(Status::correct);
+    filter.status = Status::correct;
     for (const TunedTable& table :
          tuned_tables(store.results(filter, TunedTrials()), Screened::show)) {
       if (table.device != target_.device->info()) continue;

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/file.h"
+#include "base/find_named.h"
 #include "base/interrupt.h"
 #include "base/limits.h"
 #include "base/text.h"
@@ -108,17 +109,16 @@ const KnownKernel& KnownKernels::find(const std::string& name, const std::string
 Config complete(const KernelSpec& kernel, const Config& given) {
   Config config;
   for (const ParamSpec& param : kernel.params) {
-    const auto value = std::ranges::find(given, param.name, &Config::value_type::first);
-    if (value != given.end()) {
+    if (const Value* const value = find_value(given, param.name)) {
       // A number that is not in the list can be looked at; a word has no meaning then.
-      const bool is_listed = std::ranges::find(param.values, value->second) != param.values.end();
-      if (!is_listed && std::holds_alternative<std::string>(value->second)) {
+      const bool is_listed = std::ranges::find(param.values, *value) != param.values.end();
+      if (!is_listed && std::holds_alternative<std::string>(*value)) {
         std::string allowed;
         for (const Value& of : param.values) allowed += (allowed.empty() ? "" : ", ") + to_text(of);
         throw UsageError("{}: {} is {}; expected one of {}", kernel.name, param.name,
-                         to_text(value->second), allowed);
+                         to_text(*value), allowed);
       }
-      config.push_back(*value);
+      config.emplace_back(param.name, *value);
     } else if (param.values.size() == 1 && param.device_values.empty()) {
       config.emplace_back(param.name, param.values.front());
     } else {
@@ -128,9 +128,9 @@ Config complete(const KernelSpec& kernel, const Config& given) {
     }
   }
   for (const auto& [name, value] : given) {
-    const bool is_known = std::ranges::any_of(
-        kernel.params, [&, &of = name](const ParamSpec& param) { return param.name == of; });
-    if (!is_known) throw UsageError("{} has no parameter {}", kernel.name, name);
+    if (!find_named(kernel.params, name)) {
+      throw UsageError("{} has no parameter {}", kernel.name, name);
+    }
   }
   return config;
 }

@@ -64,17 +64,11 @@ std::vector<std::string> ops_named(const fs::path& path, const fs::path& kernels
 
 /// The files of the kernels of these ops in a folder, and in those below it.
 std::vector<fs::path> files_of_ops(const std::vector<std::string>& ops, const fs::path& folder) {
-  std::vector<fs::path> files;
-  std::error_code error;  // a folder that is not there has no kernels
-  for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
-    const fs::path& file = entry.path();
-    if (file.extension() != ".yaml" || file.parent_path().filename() == "ops") continue;
+  std::vector<fs::path> files = yaml_files_below(folder);
+  std::erase_if(files, [&](const fs::path& file) {
     const std::vector<std::string> own = twin_ops(file);
-    const auto is_asked = [&](const std::string& op) {
-      return std::ranges::find(ops, op) != ops.end();
-    };
-    if (std::ranges::any_of(own, is_asked)) files.push_back(file);
-  }
+    return std::ranges::find_first_of(own, ops) == own.end();
+  });
   std::ranges::sort(files);
   return files;
 }
@@ -181,8 +175,7 @@ void warn_of_names(const KernelSpec& kernel, const ListOptions& options) {
 
 SweepRow sweep_row(const fs::path& file, const ListOptions& options, const DeviceInfo& device,
                    std::uint64_t steps_left) {
-  const fs::path kernels =
-      options.kernels.empty() ? kernel_folder_of_sweep(file) : fs::path(options.kernels);
+  const fs::path kernels = kernel_folder_of_file(options.kernels, file);
   const SweepSpec sweep = load_sweep(file, kernels);
   SweepRow row{.name = sweep.name,
                .file = file.string(),

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <memory>
 #include <string>
 
 #include "base/error.h"
@@ -42,11 +41,10 @@ int write_draft(const fs::path& source) {
 }  // namespace
 
 void add_new(Command program) {
-  auto source = std::make_shared<std::string>();
-  Command verb = program.add_command("new", "draft a contract for a kernel, beside its source");
+  auto [verb, source] = program.add_verb<std::string>(
+      "new", "draft a contract for a kernel, beside its source", write_draft);
   verb.add_option("KERNEL.cu", *source, "the source of the kernel").required();
   verb.footer("example: assay new saxpy.cu");
-  verb.runs([source] { return write_draft(*source); });
 }
 
 }  // namespace assay

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "base/counters.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/find_named.h"
 #include "base/terminal.h"
 #include "cli/gpu_setup.h"
 #include "cli/include_path.h"
@@ -17,6 +17,7 @@
 #include "report/entry_json.h"
 #include "report/table.h"
 #include "report/trials_view.h"
+#include "spec/keys.h"
 #include "tuner/kernel_version.h"
 #include "tuner/sweep_run.h"
 
@@ -68,15 +69,14 @@ ProfiledSubject subject_of_config(const ProfileOptions& options, const NamedConf
   Config config = complete(kernel, named.config);
   Problem problem = kernel.smoke;
   for (const auto& [name, value] : parse_problem(options.problem)) {
-    const auto entry = std::ranges::find_if(
-        problem, [&, &of = name](const auto& each) { return each.first == of; });
-    if (entry == problem.end()) {
+    Number* const number = find_value(problem, name);
+    if (number == nullptr) {
       throw UsageError("--problem: {} has no dimension or trait \"{}\"; it has {}", named.kernel,
                        name, to_text(problem));
     }
     const auto& dims = kernel.dims;
     if (std::ranges::find(dims, name) != dims.end()) check_size(name, value);
-    entry->second = value;
+    *number = value;
   }
   return {std::move(kernel), std::move(problem), std::move(config), "cold", folder};
 }
@@ -155,7 +155,7 @@ int run_profile(const ProfileOptions& options) {
   std::vector<std::string> names;
   for (const CounterRow& counter : rows_of(options)) names.emplace_back(counter.name);
   const ProfiledSubject subject = find_subject(options);
-  NvrtcCompiler compiler({cache_directory(), 0, 60, true});
+  NvrtcCompiler compiler({cache_directory()});
   GpuDevice gpu({options.gpu, {}});
   set_up_gpu(gpu, compiler);
   Store store = Store::in_memory();
@@ -193,16 +193,13 @@ void add_profile(Command program) {
                   "the database that has the trial; default: results/assay.db");
   verb.add_option("--problem M=1,N=..", options->problem,
                   "the sizes of a configuration; default: those of the kernel's smoke test");
-  std::vector<std::string> allowed = counter_sets();
-  for (const CounterRow& counter : counters()) allowed.emplace_back(counter.name);
   verb.add_option("--set SET|COUNTER", options->set,
                   "a set (memory, compute, stalls, all) or one counter; default: all")
-      .one_of(allowed);
+      .one_of(counter_words());
   verb.add_option("--metric NAME", options->metrics,
                   "a metric by CUPTI's own name, such as lts__t_sectors.sum; may be repeated\n"
                   "Without --set, nothing else is counted. `ncu --query-metrics` lists them.");
-  verb.add_option("--gpu INDEX", options->gpu, "the GPU to run on; default: 0")
-      .between(0, std::numeric_limits<int>::max());
+  verb.add_option("--gpu INDEX", options->gpu, "the GPU to run on; default: 0").between(0);
   add_kernel_folders(verb, *options, kFolderOfSweep);
   verb.add_flag("--json", options->json, "print JSON instead of a table");
   verb.footer(

@@ -20,7 +20,7 @@ Remeasurer::Remeasurer(const std::filesystem::path& kernels,
     : folder_(kernels),
       include_directories_(include_path(kernels, include)),
       kernels_(kernels.string(), include),
-      compiler_({cache_directory(), 0, 60, true}),
+      compiler_({cache_directory()}),
       gpu_({0, program}) {
   set_up_gpu(gpu_, compiler_);
 }

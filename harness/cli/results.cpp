@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <string_view>
 
 #include "base/error.h"
 #include "base/terminal.h"
@@ -96,9 +95,11 @@ std::string ops_text(const Run& run) {
 
 }  // namespace
 
-Filter ResultOptions::filter() const {
+Filter ResultOptions::filter(std::optional<Status> only) const {
   if (!problem.empty()) parse_problem(problem);
-  return *this;
+  Filter filter = *this;
+  filter.status = only;
+  return filter;
 }
 
 void add_result_options(Command verb, ResultOptions& options, const char* db) {
@@ -137,6 +138,14 @@ std::string asked_for(const ResultOptions& options,
   for (const FilterOption& option : kFilterOptions) add(option.name, options.*option.value);
   for (const auto& [name, value] : further) add(name, value);
   return text.empty() ? "anything" : text;
+}
+
+int say_none(std::string_view what, const Store& store, const ResultOptions& options,
+             const std::vector<std::pair<const char*, std::string>>& further,
+             std::string_view advice) {
+  print_err("no {} of {} in {}{}\n", what, asked_for(options, further), store.path().string(),
+            advice);
+  return kExitNo;
 }
 
 void add_margin(Command verb, std::string& margin) {

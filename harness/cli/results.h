@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,8 +16,9 @@ namespace assay {
 struct ResultOptions : Filter {
   std::optional<std::string> db = {};
 
-  /// Throws UsageError when the problem is not NAME=value,...
-  Filter filter() const;
+  /// Only of trials that ended so, if a status is given. Throws UsageError when the problem is not
+  /// NAME=value,...
+  Filter filter(std::optional<Status> status = {}) const;
 };
 
 /// Adds --db, --op, --kernel, --problem, --device and --sweep. `db` says which files it may name.
@@ -39,6 +41,12 @@ Store open_results(const std::string& db);
 /// there is none.
 std::string asked_for(const ResultOptions& options,
                       const std::vector<std::pair<const char*, std::string>>& further = {});
+
+/// Says that there is no `what` of what the user asked for, and then `advice`. Returns the exit
+/// code.
+int say_none(std::string_view what, const Store& store, const ResultOptions& options,
+             const std::vector<std::pair<const char*, std::string>>& further = {},
+             std::string_view advice = "");
 
 // What the verbs that compare runs share.
 

@@ -1,7 +1,6 @@
 // `assay show`: one trial in full, a problem, or how many ended how, the failures, the times.
 #include <fmt/format.h>
 
-#include <limits>
 #include <optional>
 
 #include "base/error.h"
@@ -70,16 +69,8 @@ void read_target(ShowOptions& options) {
 
 int show_problem(const ShowOptions& options, const Store& store) {
   const Results results = store.results(options.results.filter());
-  if (options.json) {
-    write_out(problem_view_json(results));
-  } else {
-    write_out(problem_text(results, stdout_terminal()));
-  }
-  if (results.trials.empty()) {
-    print_err("no trial of {} in {}\n", asked_for(options.results), store.path().string());
-    return kExitNo;
-  }
-  return kExitDone;
+  write_out(options.json ? problem_view_json(results) : problem_text(results, stdout_terminal()));
+  return results.trials.empty() ? say_none("trial", store, options.results) : kExitDone;
 }
 
 int run_show(ShowOptions options) {
@@ -101,7 +92,7 @@ int run_show(ShowOptions options) {
   const bool listed = options.failures || options.times;
   if (options.json) print_out("{}", listed ? trials_json(rows, options.limit) : counts_json(rows));
   if (rows.empty()) {
-    print_err("no {}trial of {} in {}\n", kind, asked_for(options.results), store.path().string());
+    say_none(kind + "trial", store, options.results);
     // That nothing failed is good news, and so exit code 0.
     return options.failures ? kExitDone : kExitNo;
   }
@@ -128,7 +119,7 @@ void add_show(Command program) {
   verb.add_flag("--times", options->times, "list the timed trials, fastest first")
       .excludes(failures);
   verb.add_option("--limit COUNT", options->limit, "list at most so many; 0: all; default: 20")
-      .between(0, std::numeric_limits<int>::max());
+      .between(0);
   verb.add_flag("--json", options->json, "print JSON instead of text");
   verb.footer("example: assay show --failures --op gemm_bf16");
 }

@@ -76,11 +76,6 @@ fs::path project_of(const fs::path& file) {
   return fs::absolute(file).lexically_normal().parent_path().parent_path();
 }
 
-fs::path kernel_directory_of(const SweepOptions& options) {
-  if (!options.kernels.empty()) return options.kernels;
-  return kernel_folder_of_file(options.file);
-}
-
 /// A sweep on one device.
 class DeviceSweep {
  public:
@@ -204,7 +199,7 @@ int run_on_several(const std::vector<int>& gpus, const SweepOptions& options,
 }
 
 int run_on_all(const SweepOptions& options, Json& summaries) {
-  const fs::path kernel_directory = kernel_directory_of(options);
+  const fs::path kernel_directory = kernel_folder_of_file(options.kernels, options.file);
   SweepSpec sweep = load_sweep(options.file, kernel_directory);
   if (!options.sizes.empty()) choose_logged_problems(options.sizes, sweep);
   if (!options.problem.empty()) choose_problems(options.problem, sweep);

@@ -19,12 +19,7 @@
 namespace assay {
 namespace {
 
-std::string first_line(const std::string& text) {
-  constexpr std::size_t kWidth = 110;
-  std::string line = text.substr(0, text.find('\n'));
-  if (line.size() > kWidth) line = line.substr(0, kWidth - 3) + "...";
-  return line;
-}
+constexpr std::size_t kExampleColumns = 110;
 
 double mean(std::size_t sum, std::size_t count) {
   return static_cast<double>(sum) / static_cast<double>(count);
@@ -34,9 +29,10 @@ void print_counts(const SweepReport& report, const Terminal& terminal) {
   Table table({"status", ">trials", "for example"});
   for (const auto& [what, count] : report.counts) {
     const auto example = report.examples.find(what);
-    table.add_row({status_text(what.first, what.second), format_count(count),
-                   example == report.examples.end() ? "" : first_line(example->second)},
-                  is_failure(what.first) ? Style::failure : Style::plain);
+    table.add_row(
+        {status_text(what.first, what.second), format_count(count),
+         example == report.examples.end() ? "" : first_line(example->second, kExampleColumns)},
+        is_failure(what.first) ? Style::failure : Style::plain);
   }
   write_out(table.text(terminal));
 }
@@ -83,8 +79,7 @@ void print_next(const TunedTable& table, const std::string& sweep, const Store& 
 /// The winners of this sweep's problems on this device, without those of other devices in the same
 /// database.
 std::vector<TunedTable> winners(const SweepSummary& summary, const Store& store) {
-  Results results =
-      store.results({.status = std::string(to_text(Status::correct)), .sweep = summary.sweep.name});
+  Results results = store.results({.status = Status::correct, .sweep = summary.sweep.name});
   const auto is_other = [&](const auto& row) {
     const std::vector<Problem>& asked = summary.sweep.problems;
     return row.provenance != summary.provenance || row.device.uuid != summary.device.uuid ||
@@ -98,8 +93,7 @@ std::vector<TunedTable> winners(const SweepSummary& summary, const Store& store)
 
 /// What was compiled for this device and not run.
 std::vector<CompiledConfig> compiled_configs(const SweepSummary& summary, const Store& store) {
-  const Filter filter{.status = std::string(to_text(Status::compiled)),
-                      .sweep = summary.sweep.name};
+  const Filter filter{.status = Status::compiled, .sweep = summary.sweep.name};
   std::vector<CompiledConfig> configs;
   for (const TrialRow& row : store.trials(filter)) {
     if (row.device.uuid != summary.device.uuid) continue;

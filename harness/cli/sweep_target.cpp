@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/find_named.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/gpu_setup.h"
@@ -222,10 +223,6 @@ Recorded compare_with(const KernelSpec& kernel, const Recording& recording,
 
 void choose_problems(const std::string& text, SweepSpec& sweep) {
   const Problem asked = parse_problem(text);
-  const auto value_of = [](const Problem& problem, const std::string& dim) {
-    const auto at = std::ranges::find(problem, dim, &Problem::value_type::first);
-    return at == problem.end() ? std::optional<Number>() : at->second;
-  };
   const auto is_dim = [&](const std::string& name) {
     return std::ranges::any_of(sweep.kernels, [&](const KernelSpec& kernel) {
       return std::ranges::find(kernel.dims, name) != kernel.dims.end();
@@ -233,7 +230,7 @@ void choose_problems(const std::string& text, SweepSpec& sweep) {
   };
   const Problem& pattern = sweep.problems.front();
   for (const auto& [dim, value] : asked) {
-    if (!value_of(pattern, dim)) {
+    if (!find_value(pattern, dim)) {
       throw UsageError("--problem: {} has no dimension or trait \"{}\"; it has {}", sweep.name, dim,
                        to_text(pattern));
     }
@@ -241,15 +238,14 @@ void choose_problems(const std::string& text, SweepSpec& sweep) {
   }
   std::vector<Problem> kept;
   for (const Problem& problem : sweep.problems) {
-    if (std::ranges::all_of(asked, [&](const auto& entry) {
-          return value_of(problem, entry.first) == entry.second;
-        })) {
-      kept.push_back(problem);
-    }
+    const auto agrees = [&](const auto& entry) {
+      return *find_value(problem, entry.first) == entry.second;
+    };
+    if (std::ranges::all_of(asked, agrees)) kept.push_back(problem);
   }
   if (kept.empty() && asked.size() == pattern.size()) {
     Problem ordered = pattern;
-    for (auto& [dim, value] : ordered) value = *value_of(asked, dim);
+    for (auto& [dim, value] : ordered) value = *find_value(asked, dim);
     kept.push_back(ordered);
   }
   if (kept.empty()) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -129,8 +128,7 @@ VerifyReport verify_winners(const VerifyOptions& options) {
   {
     const Store store = open_results(options.results);
     path = store.path();
-    Filter filter = options.results.filter();
-    filter.status = to_text(Status::correct);
+    const Filter filter = options.results.filter(Status::correct);
     winners = winners_of(tuned_tables(store.results(filter, TunedTrials()), Screened::hide), store);
   }
   Store store = Store::open(path);
@@ -162,7 +160,7 @@ VerifyReport verify_winners(const VerifyOptions& options) {
   }
   if (known.empty()) return report.finish();
 
-  NvrtcCompiler compiler({cache_directory(), 0, 60, true});
+  NvrtcCompiler compiler({cache_directory()});
   GpuDevice gpu({options.gpu, {}});
   set_up_gpu(gpu, compiler);
   LoneRun lone(gpu, compiler, store,
@@ -202,8 +200,7 @@ void add_verify(Command program) {
       "verify", "check the winners once more, and harder than a sweep does", run_verify);
   add_result_options(verb, options->results,
                      "the database, to which what is found is added; default: results/assay.db");
-  verb.add_option("--gpu INDEX", options->gpu, "the GPU to run on; default: 0")
-      .between(0, std::numeric_limits<int>::max());
+  verb.add_option("--gpu INDEX", options->gpu, "the GPU to run on; default: 0").between(0);
   add_kernel_folders(verb, *options, kFolderOfSweep);
   verb.add_option("--seeds COUNT", options->counts.seeds,
                   "inputs of so many seeds, each on all kinds of data; default: 16")

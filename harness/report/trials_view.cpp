@@ -39,17 +39,6 @@ std::string clock_cell(const Timing& timing) {
   return timing.clock_mhz > 0 ? fmt::format("{:.0f} MHz", timing.clock_mhz) : "-";
 }
 
-/// The first line of a message that says something, cut to `columns` without splitting a character.
-std::string first_line(const std::string& message, std::size_t columns) {
-  const std::size_t begin = message.find_first_not_of(" \t\r\n");
-  if (begin == std::string::npos) return "";
-  std::string line = message.substr(begin, message.find_first_of("\r\n", begin) - begin);
-  if (line.size() <= columns) return line;
-  std::size_t end = columns - 3;
-  while (end > 0 && continues_character(line[end])) --end;
-  return line.substr(0, end) + "...";
-}
-
 /// How the first `shown` rows write their configurations, by kernel.
 std::map<std::string, ConfigText> config_texts(const std::vector<TrialRow>& rows, std::size_t shown,
                                                bool wide) {
@@ -190,6 +179,16 @@ Json trial_object(const TrialRow& row) {
 }
 
 }  // namespace
+
+std::string first_line(const std::string& message, std::size_t columns) {
+  const std::size_t begin = message.find_first_not_of(" \t\r\n");
+  if (begin == std::string::npos) return "";
+  std::string line = message.substr(begin, message.find_first_of("\r\n", begin) - begin);
+  if (line.size() <= columns) return line;
+  std::size_t end = columns - 3;
+  while (end > 0 && continues_character(line[end])) --end;
+  return line.substr(0, end) + "...";
+}
 
 std::string status_text(Status status, const std::string& kind) {
   return std::string(to_text(status)) + (kind.empty() ? "" : "/" + kind);

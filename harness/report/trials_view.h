@@ -12,6 +12,9 @@ namespace assay {
 /// "correct", "compile/error": the status, and what kind of it.
 std::string status_text(Status status, const std::string& kind);
 
+/// The first line of a message that says something, cut to `columns` without splitting a character.
+std::string first_line(const std::string& message, std::size_t columns);
+
 /// One trial in full: configuration, what the compiler said, status and message, the check's
 /// figures, the times and a histogram of the samples.
 std::string trial_text(const TrialRow& row, std::int64_t memory_bytes = 0,

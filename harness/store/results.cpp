@@ -330,7 +330,7 @@ Results Store::Impl::results(const Filter& filter, const KeepTrial& keep,
   for (auto& [question, trials] : all) {
     read_trials(dimensions, std::exchange(trials, {}), [&](TrialRow row) {
       TrialRecord& record = row.record;
-      if (!filter.status.empty() && filter.status != to_text(record.outcome.status)) return;
+      if (filter.status && *filter.status != record.outcome.status) return;
       const auto verified = verifications.find(row.id);
       if (verified != verifications.end()) record.verification = verified->second;
       if (!keep || keep(row, results)) results.trials.push_back(std::move(row));

@@ -29,7 +29,7 @@ struct Filter {
   std::string kernel = {};
   std::string problem = {};  // text, "M=16,N=4096,K=4096"; every dim named must match
   std::string device = {};   // name, slug or UUID
-  std::string status = {};
+  std::optional<Status> status = {};
   std::string sweep = {};
   // What only results() knows:
   std::int64_t run = 0;    // number of one run of a sweep, as in StoredSweep

@@ -40,9 +40,6 @@ std::vector<Stored<Record>> read_all(const Dimensions& dimensions, const Filter&
 }  // namespace
 
 Matcher::Matcher(const Filter& filter, const Dimensions& dimensions) : filter_(filter) {
-  if (!filter.status.empty() && !parse_status(filter.status)) {
-    throw UsageError("unknown status '{}'; expected one of {}", filter.status, known_statuses());
-  }
   const Problem wanted = parse_problem(filter.problem);
   for (const auto& [id, device] : dimensions.devices) {
     if (filter.device.empty() || device.info.is_called(filter.device)) devices_.insert(id);
@@ -234,7 +231,8 @@ std::vector<TrialRow> Store::trials(const Filter& filter) const {
     const Matcher matches(filter, dimensions);
     MeasurementReader measurements(database, 0, std::numeric_limits<std::int64_t>::max());
     std::vector<TrialRow> trials;
-    for (Query row = database.query(sql, filter.status, filter.sweep); row.step();) {
+    const std::string_view status = filter.status ? to_text(*filter.status) : "";
+    for (Query row = database.query(sql, status, filter.sweep); row.step();) {
       // Most rows of a narrow filter are left unread.
       if (!matches.device(row.integer(1)) || !matches.kernel(row.integer(2)) ||
           !matches.problem(row.integer(3))) {

@@ -103,7 +103,7 @@ std::vector<TrialRecord> Reranking::failed_verifications(const Question& asked) 
   std::vector<TrialRecord> failed;
   if (run_.is_replay()) return failed;
   Filter filter = SweepRun::filter(asked);
-  filter.status = to_text(Status::correct);
+  filter.status = Status::correct;
   for (TrialRow& row : run_.store.results(filter).trials) {
     const std::optional<Verification>& verification = row.record.verification;
     if (!verification || verification->failure() == nullptr) continue;
@@ -320,7 +320,7 @@ void Reranking::rank_all_stored(const Question& asked, const std::vector<Candida
                                 const std::vector<TrialRecord>& failed_trials) {
   if (run_.is_replay()) return;
   Filter filter = SweepRun::filter(asked);
-  filter.status = to_text(Status::correct);
+  filter.status = Status::correct;
   std::vector<Candidate> all;
   for (TrialRow& row : run_.store.results(filter).trials) {
     TrialRecord& trial = row.record;

@@ -128,7 +128,7 @@ void Screening::recall_wrong() {
   const Question asked = run_.question(kernel_.op, problem_);
   Filter filter = SweepRun::filter(asked);
   filter.kernel = kernel_.name;
-  filter.status = to_text(Status::correctness);
+  filter.status = Status::correctness;
   for (TrialRow& row : run_.store.trials(filter)) {
     if (is_current(row, asked) && row.record.kernel == run_.versions.at(kernel_.name)) {
       wrong_.push_back(std::move(row.record));

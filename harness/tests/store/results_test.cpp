@@ -146,9 +146,9 @@ TEST(Results, AKernelThatIsWrongNowDoesNotWinByWhatItWas) {
   store.finish(rerun, wrong);
   const auto expect_nothing = [&] {
     for (const std::string sweep : {"", "a"}) {
-      const Results correct = store.results({.status = "correct", .sweep = sweep});
+      const Results correct = store.results({.status = Status::correct, .sweep = sweep});
       EXPECT_TRUE(correct.trials.empty() && correct.ranks.empty()) << sweep;
-      EXPECT_EQ(store.results({.status = "correctness", .sweep = sweep}).trials.size(), 1u);
+      EXPECT_EQ(store.results({.status = Status::correctness, .sweep = sweep}).trials.size(), 1u);
     }
   };
   expect_nothing();

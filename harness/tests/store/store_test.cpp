@@ -125,7 +125,7 @@ TEST(Store, FiltersSelectByEveryField) {
   other.problem = {{"M", 16}, {"N", 8}};
   store.finish(sweep, record_of(other, {Status::timeout}));
 
-  const auto only = [&](auto Filter::*field, const std::string& value) {
+  const auto only = [&](auto Filter::*field, const auto& value) {
     Filter filter;
     filter.*field = value;
     return configs(store.trials(filter));
@@ -133,15 +133,13 @@ TEST(Store, FiltersSelectByEveryField) {
   const std::string first = to_text(key_of(1).config), second = to_text(other.config);
   EXPECT_THAT(only(&Filter::op, "gemm_bf16"), ElementsAre(first));
   EXPECT_THAT(only(&Filter::kernel, "scan"), ElementsAre(second));
-  EXPECT_THAT(only(&Filter::status, "timeout"), ElementsAre(second));
+  EXPECT_THAT(only(&Filter::status, Status::timeout), ElementsAre(second));
   EXPECT_THAT(only(&Filter::device, "NVIDIA H200"), ElementsAre(first, second));
   EXPECT_THAT(only(&Filter::device, "nvidia_h200"), ElementsAre(first, second));
   EXPECT_THAT(only(&Filter::device, "nvidia_a100"), ElementsAre());
   EXPECT_THAT(only(&Filter::problem, "M=16"), ElementsAre(first, second));
   EXPECT_THAT(only(&Filter::problem, "N=4096,M=16"), ElementsAre(first));
   EXPECT_THAT(only(&Filter::problem, "M=16,K=1"), ElementsAre());
-  EXPECT_THAT(message_of<UsageError>([&] { only(&Filter::status, "slow"); }),
-              HasSubstr("unknown status 'slow'; expected one of correct, compiled, "));
 }
 
 TEST(Store, TheNewestBaselineIsTheAnswerAndEveryVerdictIsKept) {
