@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <iterator>
 #include <string_view>
 
@@ -13,6 +14,12 @@ auto find_named(List& list, std::string_view name) {
     if (found->name == name) return found;
   }
   return decltype(found){nullptr};
+}
+
+/// Appends what is not there yet.
+template <typename List, typename Item>
+void add_once(List& list, const Item& item) {
+  if (std::ranges::find(list, item) == list.end()) list.push_back(item);
 }
 
 /// What a configuration, a problem or another list of names and values has for `name`, or null.

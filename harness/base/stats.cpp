@@ -25,10 +25,6 @@ namespace {
 constexpr double kTail = 0.025;                    // each side of a 95 % interval
 constexpr double kNormalTail = 1.959963984540054;  // its quantile of the standard normal
 
-// Below this many values the widest interval there is, minimum to maximum, covers less than 95 %:
-// 2 * 2^-5 > 5 % >= 2 * 2^-6, for the median and for the signed rank alike.
-constexpr std::size_t kFewestValues = 6;
-
 // The exact null distribution of the signed rank takes n^3/2 additions: 0.5 million at 100. Beyond,
 // the normal approximation with continuity correction is at most one rank of 2000 wider.
 constexpr std::size_t kMostExactPairs = 100;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 namespace assay {
@@ -11,6 +12,10 @@ struct Interval {
   double high = 0;
 };
 
+/// Below this many values the widest interval there is, minimum to maximum, covers less than 95 %:
+/// 2 * 2^-5 > 5 % >= 2 * 2^-6, for the median and for the signed rank alike.
+inline constexpr std::size_t kFewestValues = 6;
+
 /// Median of any number of values (mean of the middle two when even). Precondition: not empty.
 double median(std::span<const double> values);
 
@@ -20,15 +25,15 @@ double median(std::span<const double> values);
 double midmean(std::span<const double> values);
 
 /// The order-statistic 95 % interval of the median; distribution-free (exact binomial ranks). With
-/// fewer than 6 values no such interval exists and low/high are -inf/+inf.
+/// fewer than kFewestValues no such interval exists and low/high are -inf/+inf.
 Interval median_interval(std::span<const double> values);
 
-/// The same; with fewer than 6 values low/high are their range. Precondition: not empty.
+/// The same; with fewer than kFewestValues low/high are their range. Precondition: not empty.
 Interval median_or_range(std::span<const double> values);
 
 /// Hodges-Lehmann estimate of the centre of paired log-ratios, with the Wilcoxon signed-rank 95 %
 /// interval, as ratios: exp(median of Walsh averages of ln(numerator/denominator)). Both spans hold
-/// one value per round. With fewer than 6 rounds low/high are 0/+inf. All three are NaN unless
+/// one value per round. With fewer than kFewestValues low/high are 0/+inf. All three are NaN unless
 /// every value is positive and finite.
 Interval paired_ratio(std::span<const double> numerator, std::span<const double> denominator);
 

@@ -375,9 +375,7 @@ std::vector<JudgedProblem> problems_of(const KernelSpec& kernel, const std::stri
       problems.push_back({problem, ++number});
     }
   }
-  std::ranges::stable_sort(problems, [](const auto& a, const auto& b) {
-    return size_of(a.problem) < size_of(b.problem);
-  });
+  std::ranges::stable_sort(problems, {}, [](const auto& each) { return size_of(each.problem); });
   return problems;
 }
 

@@ -123,7 +123,7 @@ std::string cover_text(const CoveredTable& covered) {
   for (const auto& [config, ratios] : covered.configs) {
     of_kernels[config->kernel].push_back(config->config);
   }
-  const std::map<std::string, ConfigText> texts = config_texts(of_kernels, false);
+  const std::map<std::string, ConfigText> texts = config_texts(of_kernels);
   Table rows({"kernel", "configuration", ">problems", ">slowest"});
   for (const auto& [config, ratios] : covered.configs) {
     rows.add_row({config->kernel, texts.at(config->kernel).line(config->config),

@@ -50,7 +50,7 @@ int check(const DbOptions& options) try {
 }
 
 int vacuum(const DbOptions& options) {
-  const auto size = [&] { return format_bytes(static_cast<double>(fs::file_size(options.path))); };
+  const auto size = [&] { return format_bytes(fs::file_size(options.path)); };
   require_file(options.path);
   const std::string before = size();
   Store::open(options.path).vacuum();

@@ -99,11 +99,10 @@ Finding look_at_cache() {
     existing = existing.parent_path();
   }
   const std::uintmax_t available = fs::space(existing, ignored).available;
-  Finding finding{
-      "cache",
-      fmt::format("{} holds {}; {} free", cache.string(), format_bytes(static_cast<double>(bytes)),
-                  format_bytes(static_cast<double>(available))),
-      warning.empty() ? Fitness::ok : Fitness::note, warning};
+  Finding finding{"cache",
+                  fmt::format("{} holds {}; {} free", cache.string(), format_bytes(bytes),
+                              format_bytes(available)),
+                  warning.empty() ? Fitness::ok : Fitness::note, warning};
   if (::access(existing.c_str(), W_OK) != 0) {
     finding.mark(Fitness::missing,
                  fmt::format("cannot write there: {}; set XDG_CACHE_HOME to a folder elsewhere",
@@ -134,9 +133,8 @@ ComparedGpu look_at_gpu(int index, Compiler& compiler, std::vector<Finding>& fin
       {name,
        fmt::format("{}, compute capability {}.{}, {} SMs, {} shared memory a block, L2 {}, {}",
                    info.name, info.cc / 10, info.cc % 10, info.sm_count,
-                   format_bytes(static_cast<double>(info.smem_optin_bytes)),
-                   format_bytes(static_cast<double>(info.l2_bytes)),
-                   format_bytes(static_cast<double>(info.memory_bytes)))});
+                   format_bytes(info.smem_optin_bytes), format_bytes(info.l2_bytes),
+                   format_bytes(info.memory_bytes))});
 
   const Ceilings ceilings = set_up_gpu(gpu, compiler);
   SelfTest test = gpu.self_test();

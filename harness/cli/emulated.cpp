@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/find_named.h"
 #include "base/terminal.h"
 #include "cli/gpu_setup.h"
 #include "compile/nvrtc_compiler.h"
@@ -80,14 +81,6 @@ std::string count_configs(const KernelSpec& kernel, const std::vector<Problem>& 
   return (sum.whole ? "" : "more than ") + format_count(sum.valid);
 }
 
-/// A kernel without what a sweep has narrowed it to.
-KernelSpec as_its_file_says(const KernelSpec& narrowed) {
-  for (KernelSpec& kernel : load_twins(narrowed.yaml_path)) {
-    if (kernel.name == narrowed.name) return std::move(kernel);
-  }
-  return narrowed;
-}
-
 /// A configuration, and what it runs on.
 struct Sampled {
   Config config;
@@ -111,7 +104,7 @@ std::optional<Problem> problem_for(const Config& config, const KernelSpec& kerne
 std::vector<Sampled> sample_of(const KernelSpec& narrowed, const std::vector<Problem>& problems,
                                const DeviceInfo& device, std::size_t count, std::uint64_t seed) {
   // What a sweep asks of a configuration, it asks on its own problems.
-  const KernelSpec kernel = as_its_file_says(narrowed);
+  const KernelSpec kernel = find_twin(narrowed.yaml_path, narrowed.name).value_or(narrowed);
   std::vector<std::vector<Config>> drawn(problems.size());
   for (std::size_t i = 0; i < problems.size(); ++i) {
     const Space space(narrowed, problems[i], device);
@@ -124,8 +117,7 @@ std::vector<Sampled> sample_of(const KernelSpec& narrowed, const std::vector<Pro
       const Config& config = drawn[i][turn];
       const auto problem = problem_for(config, kernel, problems[i], device);
       if (!problem) continue;
-      const Sampled sampled{config, *problem};
-      if (std::ranges::find(sample, sampled) == sample.end()) sample.push_back(sampled);
+      add_once(sample, Sampled{config, *problem});
     }
   }
   return sample;

@@ -329,7 +329,7 @@ std::string export_pack(const std::vector<CrossTable>& tables, const Store& stor
     num_rows += static_cast<std::size_t>(std::ranges::count_if(table.rows, is_measured));
   }
   return fmt::format("{}: {} problems, {} pieces of machine code, {}\n", output, num_rows,
-                     maker.pack().codes.size(), format_bytes(static_cast<double>(bytes.size())));
+                     maker.pack().codes.size(), format_bytes(bytes.size()));
 }
 
 int list_pack(const std::string& path, bool json) {
@@ -364,8 +364,7 @@ int list_pack(const std::string& path, bool json) {
   }
   Table codes({"machine code for", ">pieces", ">size"});
   for (const auto& [arch, each] : archs) {
-    codes.add_row(
-        {"sm_" + arch, std::to_string(each.first), format_bytes(static_cast<double>(each.second))});
+    codes.add_row({"sm_" + arch, std::to_string(each.first), format_bytes(each.second)});
   }
   print_out("\n{}", codes.text(stdout_terminal()));
   return kExitDone;

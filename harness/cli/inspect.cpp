@@ -41,8 +41,8 @@ struct InspectOptions : KernelFolders {
 /// What one argument names, with the configuration where it has one.
 struct Subject {
   Inspected inspected;
-  std::string kernel;
-  Config config;
+  std::string kernel = {};
+  Config config = {};
 };
 
 /// Without a problem the launches are those of the contract's smoke problem.
@@ -103,19 +103,17 @@ Subject inspect_file(const InspectOptions& options, const fs::path& path) {
     const std::vector<fs::path> folders =
         include_path(kernel_folder(options.kernels), options.include);
     return {read_compiled(begin_reading(compiler, {path, folders, {}, options.arch}), title,
-                          options.sass),
-            {},
-            {}};
+                          options.sass)};
   }
-  if (extension == ".ptx") return {{title, read_ptx(content, title)}, {}, {}};
+  if (extension == ".ptx") return {{title, read_ptx(content, title)}};
   if (extension == ".cubin") {
     if (!content.starts_with("\x7f"
                              "ELF")) {
       throw UsageError("{}: no machine code; a cubin is an ELF file", title);
     }
-    return {{title, disassemble(path, title)}, {}, {}};
+    return {{title, disassemble(path, title)}};
   }
-  return {{title, read_sass(content, title)}, {}, {}};
+  return {{title, read_sass(content, title)}};
 }
 
 Subject find_subject(const InspectOptions& options, const std::string& target) {
@@ -147,14 +145,12 @@ Subject inspect_one(const InspectOptions& options, const std::string& target) {
 std::string parameters_text(const Subject& before, const Subject& after) {
   if (before.kernel.empty() || before.kernel != after.kernel) return "";
   Table table({"parameter", ">before", ">after"});
-  bool differs = false;
   for (std::size_t i = 0; i < std::min(before.config.size(), after.config.size()); ++i) {
     const auto& [name, value] = before.config[i];
     if (value == after.config[i].second) continue;
-    differs = true;
     table.add_row({name, to_text(value), to_text(after.config[i].second)});
   }
-  return differs ? table.text(stdout_terminal()) + "\n" : "";
+  return table.empty() ? "" : table.text(stdout_terminal()) + "\n";
 }
 
 int run_inspect(const InspectOptions& options) {

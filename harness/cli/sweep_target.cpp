@@ -277,7 +277,7 @@ void choose_logged_problems(const std::string& file, SweepSpec& sweep) {
           std::equal(found.begin(), found.end(), pattern.begin(), pattern.end(),
                      [](const auto& a, const auto& b) { return a.first == b.first; });
       if (!same_names) throw UsageError("expected {}", to_text(pattern));
-      if (std::ranges::find(logged, found) == logged.end()) logged.push_back(found);
+      add_once(logged, found);
     } catch (const UsageError& error) {
       throw UsageError("{}:{}: {}", file, line + 1, error.what());
     }

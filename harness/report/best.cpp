@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/counters.h"
+#include "base/find_named.h"
 #include "report/config_text.h"
 #include "report/entry_json.h"
 #include "report/table.h"
@@ -42,12 +43,10 @@ std::string verified_text(const std::optional<Verification>& verification) {
 std::string value_text(const Achieved& by) {
   if (by.objective == "time") return format_time(by.value.value);
   if (by.objective == "energy") return format_energy(by.value.value);
-  for (const CounterRow& row : counters()) {  // alone it has a unit
-    if (by.objective.substr(expression_begin(by.objective)) == row.name) {
-      return measurement_text({std::string(row.name), by.value.value, std::string(row.unit)});
-    }
-  }
-  return fmt::format("{:.4g}", by.value.value);
+  const std::string metric = by.objective.substr(expression_begin(by.objective));
+  const CounterRow* const counter = find_named(counters(), metric);
+  if (counter == nullptr) return fmt::format("{:.4g}", by.value.value);
+  return measurement_text({metric, by.value.value, std::string(counter->unit)});
 }
 
 /// Of one problem: each configuration of its Pareto list, with its objectives and the ratios to the
@@ -123,7 +122,7 @@ std::string table_text(const TunedTable& table, const BestLayout& options) {
              "?verified", ">ties", measured.empty() ? "?measured" : "?"});
   for (const TunedRow& entry : table.entries) {
     const auto bytes = [&](bool is_shown, std::int64_t count) {
-      return is_shown && count > 0 ? format_bytes(static_cast<double>(count)) : "-";
+      return is_shown && count > 0 ? format_bytes(count) : "-";
     };
     const auto& prepared = entry.prepared;
     std::string remark = measured.empty() ? measured_of(entry) : "";
@@ -139,9 +138,7 @@ std::string table_text(const TunedTable& table, const BestLayout& options) {
          entry.roofline_ns > 0 ? format_percent(entry.roofline_ratio()) : "-",
          entry.noise_ratio > 0 ? fmt::format("{:.2f} %", entry.noise_ratio * 100) : "-",
          bytes(options.wide, entry.memory_bytes), bytes(options.wide, entry.baseline_memory_bytes),
-         prepared ? format_bytes(static_cast<double>(prepared->bytes)) + " in " +
-                        format_time(prepared->time_ns)
-                  : "-",
+         prepared ? format_bytes(prepared->bytes) + " in " + format_time(prepared->time_ns) : "-",
          verified_text(entry.verification),
          entry.reranked ? std::to_string(entry.ties.size()) : "-", std::move(remark)},
         is_wrong ? Style::failure : Style::plain);

@@ -13,6 +13,9 @@
 namespace assay {
 namespace {
 
+/// "1.235 us"; "-" of 0, which stands for no time.
+std::string time_text(double ns) { return ns > 0 ? format_time(ns) : "-"; }
+
 std::string ratio_interval_text(const Interval& ratio) {
   if (!std::isfinite(ratio.low) || !std::isfinite(ratio.high)) return "-";
   return fmt::format("{:+.1f} .. {:+.1f}", (ratio.low - 1) * 100, (ratio.high - 1) * 100);
@@ -41,6 +44,15 @@ Style style_of(Fate fate) {
   if (fate == Fate::slower || fate == Fate::failed) return Style::failure;
   if (fate == Fate::faster) return Style::good;
   return fate == Fate::same || fate == Fate::added ? Style::plain : Style::warning;
+}
+
+/// What changed beside the times, each once, with the number of results that it concerns.
+std::map<std::string, int> stale_counts(const RunComparison& comparison) {
+  std::map<std::string, int> counts;
+  for (const ComparedResult& result : comparison.results) {
+    for (const std::string& change : result.stale) ++counts[change];
+  }
+  return counts;
 }
 
 std::string stale_text(const RunComparison& comparison) {
@@ -109,12 +121,9 @@ std::vector<const ComparedResult*> by_weight(const RunComparison& comparison,
   for (const ComparedResult& result : comparison.results) {
     if (result.fate != Fate::same) results.push_back(&result);
   }
-  std::ranges::stable_sort(results, [&](const ComparedResult* a, const ComparedResult* b) {
-    const auto weight = [&](const ComparedResult& result) {
-      const Gate gate = gate_of(result, allowed);
-      return std::pair(gate == Gate::failed ? 0 : gate == Gate::undecided ? 1 : 2, result.fate);
-    };
-    return weight(*a) < weight(*b);
+  std::ranges::stable_sort(results, {}, [&](const ComparedResult* result) {
+    const Gate gate = gate_of(*result, allowed);
+    return std::pair(gate == Gate::failed ? 0 : gate == Gate::undecided ? 1 : 2, result->fate);
   });
   return results;
 }
@@ -128,8 +137,6 @@ std::string message_of(const ComparedResult& result) {
 
 }  // namespace
 
-std::string time_text(double ns) { return ns > 0 ? format_time(ns) : "-"; }
-
 std::string change_text(double ratio) {
   return std::isfinite(ratio) ? fmt::format("{:+.1f} %", (ratio - 1) * 100) : "-";
 }
@@ -137,14 +144,6 @@ std::string change_text(double ratio) {
 std::string change_text(const ComparedResult& result) {
   if (!result.judgement || !result.judgement->ratios.time) return "-";
   return change_text(result.judgement->ratio.value);
-}
-
-std::map<std::string, int> stale_counts(const RunComparison& comparison) {
-  std::map<std::string, int> counts;
-  for (const ComparedResult& result : comparison.results) {
-    for (const std::string& change : result.stale) ++counts[change];
-  }
-  return counts;
 }
 
 std::string slower_code_text(const RunComparison& comparison) {
@@ -217,13 +216,11 @@ std::string comparison_text(const RunComparison& comparison, Shown shown,
     });
     Table table({"problem", "verdict", ">change", ">95 % interval", ">in time", ">in cycles",
                  ">before", ">after", "remarks"});
-    bool any = false;
     for (; begin != end; ++begin) {
       if (shown == Shown::notable && begin->fate == Fate::same) continue;
       table.add_row(row_of(*begin), style_of(begin->fate));
-      any = true;
     }
-    if (any) text += fmt::format("\n{}\n\n{}", heading, table.text(terminal));
+    if (!table.empty()) text += fmt::format("\n{}\n\n{}", heading, table.text(terminal));
   }
   const std::string stale = stale_text(comparison);
   if (!stale.empty()) text += '\n' + stale;

@@ -31,7 +31,7 @@ class ConfigText {
 
 /// For each kernel, by name, how its configurations in a list are written.
 std::map<std::string, ConfigText> config_texts(
-    const std::map<std::string, std::vector<Config>>& configs, bool wide);
+    const std::map<std::string, std::vector<Config>>& configs, bool wide = false);
 /// Their notes, a line each.
 std::string notes_text(const std::map<std::string, ConfigText>& texts, const Terminal& terminal);
 

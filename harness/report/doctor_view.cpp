@@ -67,7 +67,7 @@ Finding judge_flush(const std::string& name, const SelfMeasurement& m) {
                              format_rate(m.ceilings.read_bytes_per_s, "B/s")));
   } else if (m.l2_bytes < m.read_bytes) {
     finding.mark(Fitness::note, fmt::format("L2 holds only {}, so that a hot read proves nothing",
-                                            format_bytes(static_cast<double>(m.l2_bytes))));
+                                            format_bytes(m.l2_bytes)));
   } else if (m.hot_read_ns > kMostHotOverCold * m.cold_read_ns) {
     finding.mark(Fitness::suspicious,
                  "a hot read is as slow as a cold one: the flush is not proven; is the GPU "
@@ -240,11 +240,9 @@ std::vector<Finding> compare_gpus(const std::vector<ComparedGpu>& gpus) {
     };
     for (const Rate& rate :
          {Rate{"memory", &Ceilings::read_bytes_per_s}, {"bf16", &Ceilings::bf16_flops_per_s}}) {
-      const auto [slowest, fastest] =
-          std::ranges::minmax_element(of_model, [&](const ComparedGpu* a, const ComparedGpu* b) {
-            return a->ceilings.*rate.rate < b->ceilings.*rate.rate;
-          });
-      const double low = (*slowest)->ceilings.*rate.rate, high = (*fastest)->ceilings.*rate.rate;
+      const auto rate_of = [&](const ComparedGpu* gpu) { return gpu->ceilings.*rate.rate; };
+      const auto [slowest, fastest] = std::ranges::minmax_element(of_model, {}, rate_of);
+      const double low = rate_of(*slowest), high = rate_of(*fastest);
       const double spread = positive(low) ? high / low - 1 : 0;
       finding.found +=
           fmt::format("{} {} rates within {:.1f} %", finding.found.ends_with(':') ? "" : ",",

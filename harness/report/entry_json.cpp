@@ -28,7 +28,7 @@ Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : 
 
 Json known_or_null(double value) { return value > 0 ? finite_or_null(value) : Json(nullptr); }
 
-Json bytes_or_null(std::int64_t bytes) { return bytes > 0 ? Json(bytes) : Json(nullptr); }
+Json count_or_null(std::int64_t count) { return count > 0 ? Json(count) : Json(nullptr); }
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
@@ -109,7 +109,7 @@ Json entry_json(const TunedRow& entry) {
                 {"cycles_speedup", known_or_null(entry.cycles_speedup.value)},
                 {"cycles_speedup_low", known_or_null(entry.cycles_speedup.low)},
                 {"cycles_speedup_high", known_or_null(entry.cycles_speedup.high)},
-                {"memory_bytes", bytes_or_null(entry.baseline_memory_bytes)}};
+                {"memory_bytes", count_or_null(entry.baseline_memory_bytes)}};
   }
   Json front(nullptr);
   for (const FrontRow& one : entry.front) {
@@ -140,7 +140,7 @@ Json entry_json(const TunedRow& entry) {
           {"runner_up_ratio", known_or_null(entry.runner_up_ratio)},
           {"roofline_ratio", known_or_null(entry.roofline_ratio())},
           {"energy_j", known_or_null(entry.energy_j)},
-          {"memory_bytes", bytes_or_null(entry.memory_bytes)},
+          {"memory_bytes", count_or_null(entry.memory_bytes)},
           {"prepared", prepared_json(entry.prepared)},
           {"reference", text_or_null(entry.reference)},
           {"source_hash", text_or_null(entry.version.source_hash)},

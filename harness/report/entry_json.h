@@ -18,7 +18,7 @@ Json finite_or_null(double value);
 /// A figure that is 0 where it is not known.
 Json known_or_null(double value);
 /// Likewise.
-Json bytes_or_null(std::int64_t bytes);
+Json count_or_null(std::int64_t count);
 /// A text that is empty where there is none.
 Json text_or_null(const std::string& text);
 

@@ -5,7 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
+#include "base/find_named.h"
 #include "report/table.h"
 
 namespace assay {
@@ -68,14 +71,9 @@ void order(Causes& limits) {
     if (limit.name == kL2) return limit.share * kSoftL2;
     return limit.share * (limit.name == kIssue || limit.name == kL1 ? kWhole : 1);
   };
-  std::ranges::stable_sort(limits,
-                           [&](const Cause& a, const Cause& b) { return rank(a) > rank(b); });
-  for (std::size_t i = 0; i < limits.size(); ++i) {
-    const std::string_view name = limits[i].name;
-    limits.erase(std::remove_if(limits.begin() + static_cast<std::ptrdiff_t>(i) + 1, limits.end(),
-                                [&](const Cause& other) { return other.name == name; }),
-                 limits.end());
-  }
+  std::ranges::stable_sort(limits, std::ranges::greater(), rank);
+  std::set<std::string_view> seen;
+  std::erase_if(limits, [&](const Cause& limit) { return !seen.insert(limit.name).second; });
 }
 
 /// Shares out what the limit leaves. Waits share what is left then, in their proportion.
@@ -137,11 +135,7 @@ void find_missing(const Figures& figures, std::vector<MissingFigure>& missing) {
 /// shows, too.
 std::string names_of(const Causes& causes, bool of_main) {
   std::vector<std::string_view> names;
-  for (const Cause& cause : causes) {
-    if (std::ranges::find(names, cause.name) == names.end()) {
-      names.push_back(cause.name);
-    }
-  }
+  for (const Cause& cause : causes) add_once(names, cause.name);
   const std::string list = fmt::format("{}", fmt::join(names, ", "));
   if (!of_main) return fmt::format("possible reason{}: {}", names.size() == 1 ? "" : "s", list);
   return names.size() == 1 ? "one explanation: " + list
@@ -185,10 +179,8 @@ std::string headline_of(const Explanation& explanation, const Causes& limits,
 }  // namespace
 
 std::optional<double> Figures::counter(std::string_view name) const {
-  for (const Measurement& each : counters) {
-    if (each.name == name) return each.value;
-  }
-  return std::nullopt;
+  const Measurement* const found = find_named(counters, name);
+  return found != nullptr ? std::optional(found->value) : std::nullopt;
 }
 
 double Figures::warps_per_issue() const {
@@ -238,8 +230,7 @@ Explanation explain(const Figures& figures) {
   }
   explanation.unexplained = share_out(1 - top, losses);
 
-  const auto largest = std::ranges::max_element(
-      losses, [](const Cause& a, const Cause& b) { return a.share < b.share; });
+  const auto largest = std::ranges::max_element(losses, {}, &Cause::share);
   if (top >= kAtLimit) {
     explanation.main = limits.front().name;
   } else if (largest != losses.end() && largest->share >= kMainLoss &&
@@ -273,8 +264,7 @@ Explanation explain(const Figures& figures) {
   explanation.causes = std::move(limits);
   std::ranges::move(losses, std::back_inserter(explanation.causes));
   std::erase_if(explanation.causes, [](const Cause& cause) { return cause.share < kWorthSaying; });
-  std::ranges::stable_sort(explanation.causes,
-                           [](const Cause& a, const Cause& b) { return a.share > b.share; });
+  std::ranges::stable_sort(explanation.causes, std::ranges::greater(), &Cause::share);
   return explanation;
 }
 

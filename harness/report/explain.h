@@ -100,9 +100,6 @@ void place_roofline(Figures& figures, double roofline_ns, int bits);
 
 Explanation explain(const Figures& figures);
 
-/// Figures with their names, as a table or a document shows them: "registers", "168".
-std::vector<std::pair<std::string, std::string>> figure_rows(const Figures& figures);
-
 /// Why one of two is faster. Where a re-rank timed both in turn, its rounds say how much.
 struct Faster {
   std::string headline;  // "the first is 1.31 times as fast [1.30, 1.32]: 7.664 us and 10.04 us"

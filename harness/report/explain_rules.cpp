@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/find_named.h"
 #include "report/table.h"
 
 namespace assay {
@@ -274,9 +275,7 @@ void add_hint(Causes& causes, std::string_view name, std::string text,
 }
 
 bool has_finding(const Figures& figures, std::string_view name) {
-  return figures.findings &&
-         std::ranges::any_of(*figures.findings,
-                             [&](const CodeFinding& finding) { return finding.name == name; });
+  return figures.findings && find_named(*figures.findings, name);
 }
 
 void say_occupancy(const Figures& figures, Causes& causes) {

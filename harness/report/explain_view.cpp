@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <span>
 #include <utility>
 
 #include "base/counters.h"
+#include "base/find_named.h"
 #include "base/terminal.h"
 #include "report/entry_json.h"
 #include "report/explain.h"
@@ -80,12 +82,63 @@ Json figures_json(const Figures& figures) {
           {"operations_ns", known_or_null(figures.operations_ns)},
           {"roofline_ns", known_or_null(figures.roofline_ns)},
           {"launches_ns", known_or_null(figures.launches_ns)},
-          {"sm_count", figures.sm_count > 0 ? Json(figures.sm_count) : Json(nullptr)},
+          {"sm_count", count_or_null(figures.sm_count)},
           {"registers", figures.report ? Json(figures.report->registers) : Json(nullptr)},
           {"spill_bytes", figures.report ? Json(figures.report->spill_bytes) : Json(nullptr)},
           {"launches", launches_json(figures.launches)},
           {"counters", counters},
           {"findings", figures.findings ? findings : Json(nullptr)}};
+}
+
+/// Figures with their names, as a table or a document shows them: "registers", "168".
+Items figure_rows(const Figures& figures) {
+  Items rows;
+  const auto row = [&](std::string_view name, std::string value) {
+    rows.emplace_back(name, std::move(value));
+  };
+  for (const auto& [name, value] : figures.config) row(name, to_text(value));
+  if (figures.time_ns.value > 0) {
+    row("time", format_interval(figures.time_ns));
+  }
+  if (figures.clock_mhz > 0) row("clock", fmt::format("{:.0f} MHz", figures.clock_mhz));
+  if (!figures.throttled.empty()) row("held down by", figures.throttled);
+  if (figures.memory_ns > 0) row("memory takes", format_time(figures.memory_ns));
+  if (figures.operations_ns > 0) row("operations take", format_time(figures.operations_ns));
+  if (figures.launches_ns > 0) row("launches take", format_time(figures.launches_ns));
+  for (const LaunchFigures* first : first_launches(figures.launches)) {
+    const LaunchFigures& launch = *first;
+    const auto count = std::ranges::count(figures.launches, launch.entry, &LaunchFigures::entry);
+    std::string text = fmt::format("{} blocks of {} threads", launch.blocks, launch.threads);
+    if (count > 1) text = fmt::format("{} times, {}", count, text);
+    if (launch.smem_bytes > 0) {
+      text += fmt::format(" and {} of shared memory", format_bytes(launch.smem_bytes));
+    }
+    if (launch.occupancy) {
+      text += fmt::format("; {} an SM, limited by {}", launch.occupancy->blocks,
+                          launch.occupancy->limit);
+      const auto places = static_cast<double>(launch.occupancy->blocks) * figures.sm_count;
+      if (places > 0) {
+        text += fmt::format("; {:.2f} waves", static_cast<double>(launch.blocks) / places);
+      }
+    }
+    // Two configurations name their template arguments differently.
+    row(launch.entry.substr(0, launch.entry.find('<')), std::move(text));
+  }
+  if (figures.report) {
+    row("registers", std::to_string(figures.report->registers));
+    row("spilled", fmt::format("{} bytes", figures.report->spill_bytes));
+  }
+  for (const CounterRow& each : counters()) {
+    const auto value = figures.counter(each.name);
+    if (!value) continue;
+    row(each.name, each.unit == "B"   ? format_bytes(*value)
+                   : each.unit == "%" ? fmt::format("{:.1f} %", *value)
+                                      : fmt::format("{:.4g}", *value));
+  }
+  for (const CodeFinding& finding : figures.findings.value_or(std::vector<CodeFinding>())) {
+    row(finding.name, finding.text);
+  }
+  return rows;
 }
 
 /// The values of the figures of one name, in one cell.
@@ -97,31 +150,22 @@ std::string joined(const Items& rows, const std::string& name) {
   return values.empty() ? "-" : fmt::format("{}", fmt::join(values, "; "));
 }
 
-bool is_counter(const std::string& name) {
-  return std::ranges::any_of(counters(), [&](const CounterRow& row) { return row.name == name; });
-}
-
 /// Name, before, after of the figures that differ. What was not counted of one is no difference.
 std::vector<std::array<std::string, 3>> differing_rows(const Figures& before,
                                                        const Figures& after) {
   const Items a = figure_rows(before), b = figure_rows(after);
   std::vector<std::string> names;
   for (const Items* rows : {&a, &b}) {
-    for (const auto& [name, value] : *rows) {
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-    }
+    for (const auto& [name, value] : *rows) add_once(names, name);
   }
   std::vector<std::array<std::string, 3>> rows;
   for (const std::string& name : names) {
     std::array<std::string, 3> row{name, joined(a, name), joined(b, name)};
-    const bool is_uncounted = is_counter(name) && (row[1] == "-" || row[2] == "-");
+    const bool is_uncounted = find_named(counters(), name) && (row[1] == "-" || row[2] == "-");
     if (row[1] != row[2] && !is_uncounted) rows.push_back(std::move(row));
   }
   return rows;
 }
-
-// Fewer rounds have no interval, see paired_ratio().
-constexpr std::size_t kLeastRounds = 6;
 
 }  // namespace
 
@@ -206,57 +250,6 @@ Json faster_json(const Figures& before, const Figures& after) {
           {"differences", json_list(differing_rows(before, after), row_json)}};
 }
 
-std::vector<std::pair<std::string, std::string>> figure_rows(const Figures& figures) {
-  std::vector<std::pair<std::string, std::string>> rows;
-  const auto row = [&](std::string_view name, std::string value) {
-    rows.emplace_back(name, std::move(value));
-  };
-  for (const auto& [name, value] : figures.config) row(name, to_text(value));
-  if (figures.time_ns.value > 0) {
-    row("time", format_interval(figures.time_ns));
-  }
-  if (figures.clock_mhz > 0) row("clock", fmt::format("{:.0f} MHz", figures.clock_mhz));
-  if (!figures.throttled.empty()) row("held down by", figures.throttled);
-  if (figures.memory_ns > 0) row("memory takes", format_time(figures.memory_ns));
-  if (figures.operations_ns > 0) row("operations take", format_time(figures.operations_ns));
-  if (figures.launches_ns > 0) row("launches take", format_time(figures.launches_ns));
-  for (const LaunchFigures* first : first_launches(figures.launches)) {
-    const LaunchFigures& launch = *first;
-    const auto count = std::ranges::count(figures.launches, launch.entry, &LaunchFigures::entry);
-    std::string text = fmt::format("{} blocks of {} threads", launch.blocks, launch.threads);
-    if (count > 1) text = fmt::format("{} times, {}", count, text);
-    if (launch.smem_bytes > 0) {
-      text += fmt::format(" and {} of shared memory",
-                          format_bytes(static_cast<double>(launch.smem_bytes)));
-    }
-    if (launch.occupancy) {
-      text += fmt::format("; {} an SM, limited by {}", launch.occupancy->blocks,
-                          launch.occupancy->limit);
-      const auto places = static_cast<double>(launch.occupancy->blocks) * figures.sm_count;
-      if (places > 0) {
-        text += fmt::format("; {:.2f} waves", static_cast<double>(launch.blocks) / places);
-      }
-    }
-    // Two configurations name their template arguments differently.
-    row(launch.entry.substr(0, launch.entry.find('<')), std::move(text));
-  }
-  if (figures.report) {
-    row("registers", std::to_string(figures.report->registers));
-    row("spilled", fmt::format("{} bytes", figures.report->spill_bytes));
-  }
-  for (const CounterRow& each : counters()) {
-    const auto value = figures.counter(each.name);
-    if (!value) continue;
-    row(each.name, each.unit == "B"   ? format_bytes(*value)
-                   : each.unit == "%" ? fmt::format("{:.1f} %", *value)
-                                      : fmt::format("{:.4g}", *value));
-  }
-  for (const CodeFinding& finding : figures.findings.value_or(std::vector<CodeFinding>())) {
-    row(finding.name, finding.text);
-  }
-  return rows;
-}
-
 Faster why_faster(const Figures& before, const Explanation& of_before, const Figures& after,
                   const Explanation& of_after) {
   const double a = before.time_ns.value, b = after.time_ns.value;
@@ -270,7 +263,7 @@ Faster why_faster(const Figures& before, const Explanation& of_before, const Fig
                  before.time_ns.high / after.time_ns.low};
   const std::size_t rounds = std::min(before.rounds_ns.size(), after.rounds_ns.size());
   const bool is_paired =
-      !before.verdict.empty() && before.verdict == after.verdict && rounds >= kLeastRounds;
+      !before.verdict.empty() && before.verdict == after.verdict && rounds >= kFewestValues;
   if (is_paired) {
     ratio = paired_ratio(std::span(before.rounds_ns).first(rounds),
                          std::span(after.rounds_ns).first(rounds));
@@ -311,9 +304,7 @@ Faster why_faster(const Figures& before, const Explanation& of_before, const Fig
     bool has_limit = false;  // the others are less and overlap with it
     for (const Cause& cause : of->causes) {
       if (cause.kind == CauseKind::limit && std::exchange(has_limit, true)) continue;
-      if (std::ranges::find(names, cause.name) == names.end()) {
-        names.push_back(cause.name);
-      }
+      add_once(names, cause.name);
     }
   }
   for (const std::string_view name : names) {
@@ -330,7 +321,7 @@ Faster why_faster(const Figures& before, const Explanation& of_before, const Fig
     }
   }
   add("not explained", of_before.unexplained * a, of_after.unexplained * b);
-  std::ranges::sort(parts, [](const Part& x, const Part& y) { return x.gain_ns > y.gain_ns; });
+  std::ranges::sort(parts, std::ranges::greater(), &Part::gain_ns);
   for (Part& part : parts) faster.because.push_back(std::move(part.text));
   return faster;
 }

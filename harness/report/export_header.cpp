@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "base/error.h"
+#include "base/find_named.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "report/export.h"
@@ -145,16 +146,15 @@ std::vector<Field> fields_of(const TunedTable& table) {
   std::vector<Field> fields;
   for (const TunedRow& entry : table.entries) {
     for (const auto& [name, value] : entry.best.config) {
-      auto at = std::ranges::find_if(
-          fields, [&key = name](const Field& field) { return field.name == key; });
-      if (at == fields.end()) at = fields.insert(fields.end(), {name, FieldType::integer});
+      Field* field = find_named(fields, name);
+      if (field == nullptr) field = &fields.emplace_back(Field{name});
       FieldType type = FieldType::word;
       if (const auto* number = std::get_if<std::int64_t>(&value)) {
         const bool fits = *number >= std::numeric_limits<int>::min() &&
                           *number <= std::numeric_limits<int>::max();
         type = fits ? FieldType::integer : FieldType::long_integer;
       }
-      at->type = std::max(at->type, type);
+      field->type = std::max(field->type, type);
     }
   }
   return fields;
@@ -163,9 +163,7 @@ std::vector<Field> fields_of(const TunedTable& table) {
 std::vector<std::string> dims_of(const TunedTable& table) {
   std::vector<std::string> dims;
   for (const TunedRow& entry : table.entries) {
-    for (const auto& [name, value] : entry.problem) {
-      if (std::ranges::find(dims, name) == dims.end()) dims.push_back(name);
-    }
+    for (const auto& [name, value] : entry.problem) add_once(dims, name);
   }
   return dims;
 }
@@ -173,9 +171,8 @@ std::vector<std::string> dims_of(const TunedTable& table) {
 /// Whether some problem has a number that is no integer under this name.
 bool is_real(const TunedTable& table, const std::string& name) {
   const auto has_real = [&](const TunedRow& entry) {
-    return std::ranges::any_of(entry.problem, [&](const auto& each) {
-      return each.first == name && std::holds_alternative<double>(each.second);
-    });
+    const Number* const value = find_value(entry.problem, name);
+    return value != nullptr && std::holds_alternative<double>(*value);
   };
   return std::ranges::any_of(table.entries, has_real);
 }
@@ -197,11 +194,10 @@ std::string problem_text(const TunedTable& table, const Problem& problem,
   std::vector<std::string> parts;
   for (const std::string& dim : dims) {
     std::string text = "0";
-    for (const auto& [name, value] : problem) {
-      if (name != dim) continue;
+    if (const Number* const value = find_value(problem, dim)) {
       // A double takes no integer that it cannot hold exactly.
-      const auto* integer = is_real(table, dim) ? nullptr : std::get_if<std::int64_t>(&value);
-      text = integer ? literal(*integer) : to_text(Number(to_real(value)));
+      const auto* integer = is_real(table, dim) ? nullptr : std::get_if<std::int64_t>(value);
+      text = integer ? literal(*integer) : to_text(Number(to_real(*value)));
     }
     parts.push_back(fmt::format("/*{}=*/{}", names.at(dim), text));
   }
@@ -213,11 +209,10 @@ std::string config_text(const Config& config, const std::vector<Field>& fields,
   std::vector<std::string> parts;
   for (const Field& field : fields) {
     std::string text = field.type == FieldType::word ? "{}" : "0";
-    for (const auto& [name, value] : config) {
-      if (name != field.name) continue;
+    if (const Value* const value = find_value(config, field.name)) {
       const auto* integer =
-          field.type == FieldType::word ? nullptr : std::get_if<std::int64_t>(&value);
-      text = integer ? literal(*integer) : literal(to_text(value));
+          field.type == FieldType::word ? nullptr : std::get_if<std::int64_t>(value);
+      text = integer ? literal(*integer) : literal(to_text(*value));
     }
     parts.push_back(fmt::format("/*{}=*/{}", names.at(field.name), text));
   }
@@ -404,7 +399,7 @@ void check_one_table_an_op(const std::vector<TunedTable>& tables) {
 std::string identifier(const std::string& text) {
   std::string out = text;
   std::ranges::replace_if(
-      out, [](char c) { return !is_letter(c) && !is_digit(c); }, '_');
+      out, [](char c) { return !is_identifier_part(c); }, '_');
   if (!is_identifier(out)) out = '_' + out;
   if (is_taken(out) || is_reserved(out) || is_compilers(out)) out += '_';
   return out;

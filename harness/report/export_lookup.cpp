@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/find_named.h"
 #include "base/terminal.h"
 #include "report/entry_json.h"
 #include "report/export.h"
@@ -104,10 +105,8 @@ std::string vllm_dtype(const std::string& op) {
 
 /// A whole number of the problem; null where it has none of that name.
 const std::int64_t* find_size(const TunedRow& entry, std::string_view name) {
-  for (const auto& [dim, value] : entry.problem) {
-    if (dim == name) return std::get_if<std::int64_t>(&value);
-  }
-  return nullptr;
+  const Number* const value = find_value(entry.problem, name);
+  return value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;
 }
 
 std::int64_t size_of(const TunedRow& entry, const std::string& name) {
@@ -163,7 +162,7 @@ std::string export_wisdom(const std::vector<TunedTable>& tables) {
     }
     Json config = Json::array();
     for (const std::string& name : names) {
-      const Value* value = find(entry.best.config, Names{name});
+      const Value* value = find_value(entry.best.config, name);
       if (!value || entry.best.config.size() != names.size()) {
         throw UsageError("the configurations of {} have different parameters: {}",
                          entry.best.kernel, to_text(entry.best.config));

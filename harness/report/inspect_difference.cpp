@@ -129,17 +129,14 @@ std::string shown_difference(const Code& code_before, const Function& before,
   for (const auto& [name, text] : a) names.insert(name);
   for (const auto& [name, text] : b) names.insert(name);
   Table table({"what the code shows", "before", "after"});
-  bool differs = false;
   for (const std::string& name : names) {
     const auto text_in = [&](const auto& shown) {
       const auto found = shown.find(name);
       return found == shown.end() ? std::string("-") : found->second;
     };
-    if (text_in(a) == text_in(b)) continue;
-    differs = true;
-    table.add_row({name, text_in(a), text_in(b)});
+    if (text_in(a) != text_in(b)) table.add_row({name, text_in(a), text_in(b)});
   }
-  return differs ? table.text(terminal) + "\n" : "";
+  return table.empty() ? "" : table.text(terminal) + "\n";
 }
 
 std::string function_difference(const Code& code_before, const Function& before,
@@ -162,15 +159,13 @@ std::string function_difference(const Code& code_before, const Function& before,
       loops[0] != nullptr ? count_classes(before, *loops[0]) : ClassCounts{},
       loops[1] != nullptr ? count_classes(after, *loops[1]) : ClassCounts{}};
   Table classes({"instructions", ">before", ">after", ">main loop before", ">after"});
-  bool differs = false;
   for (std::size_t i = 0; i < counts[0].size(); ++i) {
     if (counts[0][i] == counts[1][i] && inner[0][i] == inner[1][i]) continue;
-    differs = true;
     classes.add_row({std::string(to_text(static_cast<InstructionClass>(i))),
                      count_cell(counts[0][i]), count_cell(counts[1][i]), count_cell(inner[0][i]),
                      count_cell(inner[1][i])});
   }
-  if (differs) text += classes.text(terminal) + "\n";
+  if (!classes.empty()) text += classes.text(terminal) + "\n";
   if (const std::string unrolled = unrolled_text(main_loop_times(before, after));
       !unrolled.empty()) {
     text += folded_text("a turn of the main loop does " + unrolled, terminal) + "\n";
@@ -189,15 +184,11 @@ std::string function_difference(const Code& code_before, const Function& before,
   text += blocks.text(terminal);
   if (changed > shown) text += fmt::format("and {} more; --json has all\n", changed - shown);
   if (!difference.constants.empty()) {
-    std::string line = "constants:";
-    for (std::size_t i = 0; i < std::min(difference.constants.size(), kMostRows); ++i) {
-      const Constant& constant = difference.constants[i];
-      line += fmt::format("{} {} {:+d}x", i == 0 ? "" : ",", constant.text, constant.count);
+    std::vector<std::string> constants;
+    for (const Constant& constant : difference.constants) {
+      constants.push_back(fmt::format("{} {:+d}x", constant.text, constant.count));
     }
-    if (difference.constants.size() > kMostRows) {
-      line += fmt::format(", and {} more", difference.constants.size() - kMostRows);
-    }
-    text += "\n" + folded_text(line, terminal);
+    text += "\n" + folded_text("constants: " + short_list(constants), terminal);
   }
   return text;
 }

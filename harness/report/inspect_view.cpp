@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <span>
 #include <utility>
 
 #include "inspect/code.h"
@@ -43,15 +45,14 @@ std::string loops_table(const Code& code, const Function& function, const Termin
   const Loop* main = main_loop(function);
   std::vector<const Loop*> loops;
   for (const Loop& loop : function.loops) loops.push_back(&loop);
-  std::ranges::sort(loops, [](const Loop* a, const Loop* b) { return a->header < b->header; });
+  std::ranges::sort(loops, {}, &Loop::header);
   if (loops.size() > kMostRows) {
     // The longest, in the order of the code.
-    std::ranges::stable_sort(loops, [&](const Loop* a, const Loop* b) {
-      return size_of(function, *a) > size_of(function, *b);
-    });
+    std::ranges::stable_sort(loops, std::ranges::greater(),
+                             [&](const Loop* loop) { return size_of(function, *loop); });
     loops.resize(kMostRows);
     if (std::ranges::find(loops, main) == loops.end()) loops.back() = main;
-    std::ranges::sort(loops, [](const Loop* a, const Loop* b) { return a->header < b->header; });
+    std::ranges::sort(loops, {}, &Loop::header);
   }
   Table table({"loop", "source", ">blocks", ">instructions", "most of them"});
   for (const Loop* loop : loops) {
@@ -109,29 +110,23 @@ std::string findings_table(const Code& code, const std::vector<CodeFinding>& fin
 
 std::string constants_text(const Code& code, const std::vector<Constant>& constants,
                            const Terminal& terminal) {
-  std::string text = "constants: ";
-  for (std::size_t i = 0; i < std::min(constants.size(), kMostRows); ++i) {
-    const Constant& constant = constants[i];
-    text += fmt::format("{}{}", i == 0 ? "" : ", ", constant.text);
-    if (constant.count > 1) text += fmt::format(" ({}x)", constant.count);
+  std::vector<std::string> items;
+  for (const Constant& constant : constants) {
+    std::string& item = items.emplace_back(constant.text);
+    if (constant.count > 1) item += fmt::format(" ({}x)", constant.count);
     const std::string source = source_text(code, constant.source);
-    if (!source.empty()) text += " " + source;
+    if (!source.empty()) item += " " + source;
   }
-  if (constants.size() > kMostRows) {
-    text += fmt::format(", and {} more", constants.size() - kMostRows);
-  }
-  return folded_text(text, terminal);
+  return folded_text("constants: " + short_list(items), terminal);
 }
 
 /// "opcodes: 120 mov, 97 add, and 12 more".
 std::string opcodes_text(const Function& function, const Terminal& terminal) {
-  const std::vector<OpcodeCount> opcodes = count_opcodes(function);
-  std::string text = "opcodes: ";
-  for (std::size_t i = 0; i < std::min(opcodes.size(), kMostRows); ++i) {
-    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", opcodes[i].count, opcodes[i].opcodes[0]);
+  std::vector<std::string> opcodes;
+  for (const OpcodeCount& opcode : count_opcodes(function)) {
+    opcodes.push_back(fmt::format("{} {}", opcode.count, opcode.opcodes[0]));
   }
-  if (opcodes.size() > kMostRows) text += fmt::format(", and {} more", opcodes.size() - kMostRows);
-  text = folded_text(text, terminal);
+  std::string text = folded_text("opcodes: " + short_list(opcodes), terminal);
   const std::vector<OpcodeCount> runs = find_runs(function, kMostRuns);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     text += folded_text(fmt::format("{}{}x {}", i == 0 ? "repeated: " : "          ", runs[i].count,
@@ -346,6 +341,13 @@ std::string source_text(const Code& code, const SourceLine& source) {
   return fmt::format("{}:{}", path.substr(path.find_last_of('/') + 1), source.line);
 }
 
+std::string short_list(const std::vector<std::string>& items) {
+  const auto shown = std::span(items).first(std::min(items.size(), kMostRows));
+  const std::string text = fmt::format("{}", fmt::join(shown, ", "));
+  if (shown.size() == items.size()) return text;
+  return text + fmt::format(", and {} more", items.size() - shown.size());
+}
+
 SourceLine first_line(const Block& block) {
   for (const Instruction& instruction : block.instructions) {
     if (instruction.source.line > 0) return instruction.source;
@@ -391,7 +393,7 @@ std::string head_text(const Inspected& inspected, const Terminal& terminal) {
   if (inspected.report) {
     say(fmt::format("ptxas: {} registers a thread, {} bytes spilled, {} of shared memory",
                     inspected.report->registers, inspected.report->spill_bytes,
-                    format_bytes(static_cast<double>(inspected.report->static_smem_bytes))));
+                    format_bytes(inspected.report->static_smem_bytes)));
     if (inspected.report->spill_bytes > 0 && inspected.code.set == InstructionSet::ptx) {
       say("PTX knows no spills; with --sass their lines are shown");
     }

@@ -52,6 +52,9 @@ nlohmann::ordered_json difference_json(const Inspected& before, const Inspected&
 /// The text shows so many constants, loops and blocks; JSON has all.
 inline constexpr std::size_t kMostRows = 12;
 
+/// "a, b, and 3 more": kMostRows of them.
+std::string short_list(const std::vector<std::string>& items);
+
 /// The first that is known; line 0 if none is.
 SourceLine first_line(const Block& block);
 

@@ -23,7 +23,7 @@ std::string name_of(const Rival& rival) { return rival.kernel.empty() ? rival.na
 /// The sizes of a hidden problem stay hidden.
 Json where_json(const JudgedProblem& problem) {
   return {{"problem", problem.hidden > 0 ? Json(nullptr) : problem_json(problem.problem)},
-          {"hidden", problem.hidden > 0 ? Json(problem.hidden) : Json(nullptr)},
+          {"hidden", count_or_null(problem.hidden)},
           {"config", config_json(problem.config)}};
 }
 
@@ -44,7 +44,7 @@ Json speed_json(const JudgedProblem& problem) {
        {"roofline_ratio", known_or_null(problem.roofline_ratio)},
        {"relative_error", problem.relative_error ? Json(*problem.relative_error) : Json(nullptr)},
        {"explanation", text_or_null(problem.explanation)},
-       {"rank", problem.rank > 0 ? Json(problem.rank) : Json(nullptr)},
+       {"rank", count_or_null(problem.rank)},
        {"rivals", json_list(problem.rivals, rival_json)}});
   return json;
 }
@@ -122,8 +122,7 @@ void add_screened(Standing& standing, const std::vector<const TrialRecord*>& tri
   }
   std::vector<StandingRow> rows;
   for (auto& [kernel, row] : best) rows.push_back(std::move(row));
-  std::ranges::stable_sort(rows,
-                           [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+  std::ranges::stable_sort(rows, {}, &StandingRow::time_ns);
   for (StandingRow& row : rows) {
     row.rank = ++num_kernels;
     standing.rows.push_back(std::move(row));
@@ -311,7 +310,7 @@ std::string standings_text(const std::vector<Standing>& standings, const Termina
 
 Json standings_json(const std::vector<Standing>& standings) {
   const auto row_json = [](const StandingRow& row) -> Json {
-    return {{"rank", row.rank > 0 ? Json(row.rank) : Json(nullptr)},
+    return {{"rank", count_or_null(row.rank)},
             {"kernel", text_or_null(row.kernel)},
             {"name", row.name},
             {"time_ns", row.time_ns},

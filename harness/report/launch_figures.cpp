@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/find_named.h"
 #include "report/entry_json.h"
 #include "report/table.h"
 
@@ -64,7 +65,7 @@ Json launches_json(const std::vector<LaunchFigures>& launches) {
             {"blocks", launch.blocks},
             {"threads", launch.threads},
             {"smem_bytes", launch.smem_bytes},
-            {"registers", launch.registers > 0 ? Json(launch.registers) : Json(nullptr)},
+            {"registers", count_or_null(launch.registers)},
             {"occupancy", occupancy},
             {"is_early", launch.is_early}};
   });
@@ -80,11 +81,7 @@ std::string range(const std::string& least, const std::string& most) {
 
 std::string compiled_text(const std::vector<CompiledConfig>& configs, const Terminal& terminal) {
   std::vector<std::string> kernels;  // in the order in which they come
-  for (const CompiledConfig& config : configs) {
-    if (std::ranges::find(kernels, config.kernel) == kernels.end()) {
-      kernels.push_back(config.kernel);
-    }
-  }
+  for (const CompiledConfig& config : configs) add_once(kernels, config.kernel);
   Table table({"kernel", ">configurations", ">registers", ">with spills", ">most spilled",
                ">shared memory of a block", ">blocks an SM"});
   for (const std::string& kernel : kernels) {
@@ -102,18 +99,20 @@ std::string compiled_text(const std::vector<CompiledConfig>& configs, const Term
       }
       return range(to_text(*least), to_text(*most));
     };
+    const auto bytes_text = [](double bytes) { return format_bytes(bytes); };
     const auto count_text = [](double count) { return fmt::format("{:.0f}", count); };
     const auto registers = [](const CompiledConfig& config) {
       return std::optional<double>(config.compile.registers);
     };
-    const int spilled = std::ranges::max_element(own, [](const auto& a, const auto& b) {
-                          return a.compile.spill_bytes < b.compile.spill_bytes;
-                        })->compile.spill_bytes;
-    const auto num_spilling = static_cast<std::size_t>(
-        std::ranges::count_if(own, [](const auto& one) { return one.compile.spill_bytes > 0; }));
+    int spilled = 0;
+    std::size_t num_spilling = 0;
+    for (const CompiledConfig& config : own) {
+      spilled = std::max(spilled, config.compile.spill_bytes);
+      if (config.compile.spill_bytes > 0) ++num_spilling;
+    }
     table.add_row({kernel, format_count(own.size()), range_of(registers, count_text),
                    format_count(num_spilling), spilled > 0 ? format_bytes(spilled) : "-",
-                   range_of(&CompiledConfig::smem_bytes, format_bytes),
+                   range_of(&CompiledConfig::smem_bytes, bytes_text),
                    range_of(&CompiledConfig::blocks_per_sm, count_text)},
                   num_spilling > 0 ? Style::warning : Style::plain);
   }

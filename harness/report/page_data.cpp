@@ -194,9 +194,8 @@ struct PageData::Answered {
   TunedTable table;  // with this question's row alone; with none if nothing was correct
   Problem problem;
   std::string finished_at;
-  Json json;                                  // without what is found for it at the end
-  std::shared_ptr<const std::string> trials;  // JSON, which questions of several objectives share
-  std::size_t num_trials = 0;
+  Json json;                                 // without what is found for it at the end
+  std::shared_ptr<const PageTrials> trials;  // which questions of several objectives share
 
   /// What is kept of several is the one for which this is largest.
   auto worth() const {
@@ -250,14 +249,12 @@ void PageData::add(const std::string& source, const Results& results, const RunC
   for (const TrialRow& row : results.trials) {
     trials[name_of(question_of(row))].push_back(&row);
   }
-  const std::map<std::string, Taken> taken = std::exchange(taken_, {});
+  std::map<std::string, Taken> taken = std::exchange(taken_, {});
   taking_ = nullptr;
   tuned_ = TunedTrials();
-  std::map<std::string, std::shared_ptr<const std::string>> columns;
-  std::map<std::string, std::size_t> counts;
-  for (const auto& [name, question] : taken) {
-    columns[name] = std::make_shared<const std::string>(question.columns.json());
-    counts[name] = question.columns.size();
+  std::map<std::string, std::shared_ptr<const PageTrials>> columns;
+  for (auto& [name, question] : taken) {
+    columns[name] = std::make_shared<const PageTrials>(std::move(question.columns));
   }
   const auto key_of = [](const TunedTable& table, const Problem& problem) {
     return Key(order_of({table.op, problem, table.device, table.protocol}), table.objective);
@@ -280,8 +277,7 @@ void PageData::add(const std::string& source, const Results& results, const RunC
     for (const TunedRow& row : table.entries) {
       const std::string name = name_in(table, row);
       answered.insert(name);
-      Answered question{source,         table,         row.problem, row.finished_at,
-                        Json::object(), columns[name], counts[name]};
+      Answered question{source, table, row.problem, row.finished_at, Json::object(), columns[name]};
       question.table.entries = {row};
       question.table.fallback = 0;
       Json& json = question.json;
@@ -309,8 +305,7 @@ void PageData::add(const std::string& source, const Results& results, const RunC
                       last.problem,
                       last.finished_at,
                       Json{{"entry", nullptr}},
-                      columns[name],
-                      counts[name]};
+                      columns[name]};
     question.json["change"] = change_json(since, question.table, last.problem);
     const Key key = key_of(question.table, last.problem);
     keep(key, std::move(question));
@@ -318,12 +313,12 @@ void PageData::add(const std::string& source, const Results& results, const RunC
 }
 
 std::size_t PageData::num_trials() const {
-  std::map<const std::string*, std::size_t> counts;
-  for (const auto& [key, question] : questions_) {
-    counts[question.trials.get()] = question.num_trials;
-  }
+  std::set<const PageTrials*> counted;
   std::size_t sum = 0;
-  for (const auto& [trials, count] : counts) sum += count;
+  for (const auto& [key, question] : questions_) {
+    const PageTrials* const trials = question.trials.get();
+    if (trials != nullptr && counted.insert(trials).second) sum += trials->size();
+  }
   return sum;
 }
 
@@ -331,12 +326,12 @@ std::string PageData::json(const std::vector<ResultHistory>& histories) const {
   Json questions = Json::array();
   std::string trials;
   Json devices = Json::object();
-  std::map<const std::string*, std::size_t> places;  // of the trials that are written already
+  std::map<const PageTrials*, std::size_t> places;  // of the trials that are written already
   for (const auto& [key, question] : questions_) {
     const TunedTable& table = question.table;
     const auto [place, is_new] = places.try_emplace(question.trials.get(), places.size());
     if (is_new)
-      trials += (trials.empty() ? "" : ",") + (question.trials ? *question.trials : "null");
+      trials += (trials.empty() ? "" : ",") + (question.trials ? question.trials->json() : "null");
     if (!devices.contains(table.device.slug())) {
       Json device = device_json(table.device);
       const Roofs roofs = roofs_of_(table.device);

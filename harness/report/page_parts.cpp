@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/find_named.h"
 #include "report/entry_json.h"
 #include "report/explain.h"
 
@@ -44,9 +45,6 @@ std::string list(const std::vector<Number>& numbers) {
   }
   return text + ']';
 }
-
-// Fewer have no interval, see median_interval().
-constexpr std::size_t kLeastSamples = 6;
 
 /// What the re-rank knows of an entry, which is better than what the screening did.
 void add_rounds(Figures& figures, const RankRecord& rank, const RankEntry& entry) {
@@ -125,7 +123,7 @@ struct Rivals {
 Rivals rivals_of(const RankRecord& rank, const std::vector<const TrialRow*>& trials) {
   Rivals rivals;
   for (const RankEntry& entry : rank.entries) {
-    if (entry.samples_ns.size() < kLeastSamples || !entry.failure.empty()) continue;
+    if (entry.samples_ns.size() < kFewestValues || !entry.failure.empty()) continue;
     if (entry.winner) {
       rivals.winner = &entry;
       continue;
@@ -159,9 +157,7 @@ int Words::place_of(const std::string& text) {
 }
 
 PageTrials::Param& PageTrials::param(const std::string& name) {
-  for (Param& each : params_) {
-    if (each.name == name) return each;
-  }
+  if (Param* const known = find_named(params_, name)) return *known;
   return params_.emplace_back(Param{name, {}, {}});
 }
 

@@ -124,7 +124,7 @@ std::map<std::string, ConfigText> config_texts(const std::vector<Entry>& entries
   for (const Entry& entry : entries) {
     if (!entry.kernel.empty()) configs[entry.kernel].push_back(parse_config(entry.config));
   }
-  return assay::config_texts(configs, false);
+  return assay::config_texts(configs);
 }
 
 /// How many samples lie where between `low` and `high`; what lies outside is in the end columns.

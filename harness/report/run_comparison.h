@@ -65,15 +65,10 @@ std::string summary_text(const RunComparison& comparison);
 /// The comparison as a document, in which what is not known is null.
 nlohmann::ordered_json comparison_json(const RunComparison& comparison);
 
-/// "1.235 us"; "-" of 0, which stands for no time.
-std::string time_text(double ns);
 /// "+1.2 %"; "-" if it is not finite.
 std::string change_text(double ratio);
 /// The change of the view that decides; "-" if there is none.
 std::string change_text(const ComparedResult& result);
-
-/// What changed beside the times, each once, with the number of results that it concerns.
-std::map<std::string, int> stale_counts(const RunComparison& comparison);
 
 /// "same code, up to 8.1 % slower in 3 of 21 results; what changed: driver 580 -> 581": one line,
 /// without its end. Empty if no code that stayed the same got slower.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,6 +21,9 @@ class Table {
   explicit Table(std::vector<std::string> headers);
   /// Control characters, line ends included, become '?'.
   void add_row(std::vector<std::string> cells, Style style = Style::plain);
+
+  /// Whether there is no row.
+  bool empty() const { return rows_.empty(); }
 
   /// Without a limit each row is one line. No line is longer than a terminal's: there, a column
   /// that says the same in all rows is said once above, the widest columns get a line of their own
@@ -63,6 +67,10 @@ std::string format_percent(double ratio);
 std::string format_rate(double per_second, const std::string& unit);
 /// 65536 -> "64.0 KiB"
 std::string format_bytes(double bytes);
+template <std::integral Count>
+std::string format_bytes(Count bytes) {
+  return format_bytes(static_cast<double>(bytes));
+}
 
 /// The samples as bars, one line a bin, in at most `bins` lines. Samples beyond the 99th percentile
 /// share the last line. Otherwise one outlier would squeeze all others into the first.

@@ -40,13 +40,13 @@ std::string clock_cell(const Timing& timing) {
 }
 
 /// How the first `shown` rows write their configurations, by kernel.
-std::map<std::string, ConfigText> config_texts(const std::vector<TrialRow>& rows, std::size_t shown,
-                                               bool wide) {
+std::map<std::string, ConfigText> config_texts(const std::vector<TrialRow>& rows,
+                                               std::size_t shown) {
   std::map<std::string, std::vector<Config>> configs;
   for (std::size_t i = 0; i < shown; ++i) {
     configs[rows[i].record.kernel.name].push_back(rows[i].record.config);
   }
-  return assay::config_texts(configs, wide);
+  return assay::config_texts(configs);
 }
 
 std::string left_out(std::size_t total, std::size_t shown) {
@@ -254,11 +254,10 @@ std::string trial_text(const TrialRow& row, std::int64_t memory_bytes, const Ter
     }
   }
   if (const auto& prepared = outcome.prepared) {
-    line("prepared", fmt::format("{} in {}, ahead of what is timed",
-                                 format_bytes(static_cast<double>(prepared->bytes)),
+    line("prepared", fmt::format("{} in {}, ahead of what is timed", format_bytes(prepared->bytes),
                                  format_time(prepared->time_ns)));
   }
-  if (memory_bytes > 0) line("memory", format_bytes(static_cast<double>(memory_bytes)));
+  if (memory_bytes > 0) line("memory", format_bytes(memory_bytes));
   if (const auto& t = outcome.timing) {
     line("time",
          fmt::format("{}, 95 % interval {} .. {}, {} samples, {}", format_time(t->median_ns),
@@ -297,7 +296,7 @@ std::string measurement_text(const Measurement& measurement) {
 
 std::string trial_json(const TrialRow& row, std::int64_t memory_bytes) {
   Json trial = trial_object(row);
-  trial["memory_bytes"] = bytes_or_null(memory_bytes);
+  trial["memory_bytes"] = count_or_null(memory_bytes);
   return document("trial", trial);
 }
 
@@ -357,7 +356,7 @@ std::vector<TrialRow> timed_trials(std::vector<TrialRow> rows) {
 std::string times_text(std::vector<TrialRow> rows, std::size_t limit, const Terminal& terminal) {
   const std::vector<TrialRow> timed = timed_trials(std::move(rows));
   const std::size_t shown = shown_of(timed.size(), limit);
-  const std::map<std::string, ConfigText> texts = config_texts(timed, shown, false);
+  const std::map<std::string, ConfigText> texts = config_texts(timed, shown);
   Table table({">id", "problem", "kernel", "configuration", ">time", "?>roofline", ">clock",
                ">registers", ">spilled", "status", "measured"});
   for (std::size_t i = 0; i < shown; ++i) {
@@ -377,7 +376,7 @@ std::string times_text(std::vector<TrialRow> rows, std::size_t limit, const Term
 std::string failures_text(std::vector<TrialRow> rows, std::size_t limit, const Terminal& terminal) {
   const std::vector<TrialRow> failed = failed_trials(std::move(rows));
   const std::size_t shown = shown_of(failed.size(), limit);
-  const auto texts = config_texts(failed, shown, false);
+  const auto texts = config_texts(failed, shown);
   Table table({">id", "kernel", "problem", "configuration", "status", "reason"});
   for (std::size_t i = 0; i < shown; ++i) {
     const TrialRecord& trial = failed[i].record;

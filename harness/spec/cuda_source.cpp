@@ -333,7 +333,7 @@ class Reader {
       const bool behind_type = i > 0 && tokens_[i - 1].is_name() && !before.contains(text(i - 1));
       const bool is_member = i > 0 && is_one_of(text(i - 1), {"::", "."});
       if (behind_type || is_member || is_one_of(text(i + 1), {"::", "("})) declared_.insert(name);
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+      add_once(names, name);
     }
     for (const std::string& name : names) {
       if (declared_.contains(name)) continue;

@@ -53,13 +53,11 @@ CheckSpec read_check(const YamlNode& node, const Symbols& symbols) {
 /// A filter, or `{filter: linear, address: wrap, normalized: true, channels: 4}`.
 TextureSpec read_texture(const YamlNode& node, const BufferSpec& buffer) {
   const bool detailed = node.kind() == YamlNode::Kind::map;
-  std::optional<YamlMap> map;
-  if (detailed) map.emplace(node, kTextureKeys);
-  const auto find = [&](const char* key) { return map ? map->find(key) : nullptr; };
-  const YamlNode* const filter = detailed ? find("filter") : &node;
-  const YamlNode* const address = find("address");
-  const YamlNode* const normalized = find("normalized");
-  const YamlNode* const channels = find("channels");
+  if (detailed) YamlMap(node, kTextureKeys);
+  const YamlNode* const filter = detailed ? node.find("filter") : &node;
+  const YamlNode* const address = node.find("address");
+  const YamlNode* const normalized = node.find("normalized");
+  const YamlNode* const channels = node.find("channels");
   TextureSpec texture;
   if (filter) texture.linear = filter->one_of("a filter", kTextureFilters) == "linear";
   if (address) {

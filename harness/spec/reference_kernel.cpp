@@ -31,16 +31,15 @@ ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
                                          const KernelSpec& spec, const FixedExprs& exprs,
                                          Steps of) {
   const bool detailed = node.kind() == YamlNode::Kind::map;
-  if (const YamlNode* role = detailed && of == Steps::reference ? node.find("role") : nullptr) {
+  if (const YamlNode* role = of == Steps::reference ? node.find("role") : nullptr) {
     role->one_of("a role", {kScratch});
     return read_scratch(YamlMap(node, kReferenceScratchKeys), tensors, spec, exprs);
   }
-  std::optional<YamlMap> map;
-  if (detailed) map.emplace(node, kReferenceArgKeys);
-  const YamlNode& name = detailed ? (*map)["name"] : node;
-  const YamlNode* const dtype = detailed ? map->find("dtype") : nullptr;
-  const YamlNode* const shape = detailed ? map->find("shape") : nullptr;
-  const YamlNode* const init = detailed ? map->find("init") : nullptr;
+  if (detailed) YamlMap(node, kReferenceArgKeys);
+  const YamlNode& name = detailed ? *node.find("name") : node;
+  const YamlNode* const dtype = node.find("dtype");
+  const YamlNode* const shape = node.find("shape");
+  const YamlNode* const init = node.find("init");
   ReferenceKernelSpec::Arg arg;
   arg.name = name.text("the name of an argument");
 

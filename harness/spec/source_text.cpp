@@ -18,16 +18,6 @@ constexpr std::size_t kMaxBytes = 1 << 20;
 constexpr std::size_t kMaxQuoted = 160;
 constexpr std::size_t kQuotedBefore = 60;
 
-std::string_view line_of(const SourceText& source, int line) {
-  std::string_view rest = source.text;
-  for (int i = 1; i < line; ++i) {
-    const std::size_t end = rest.find('\n');
-    if (end == std::string_view::npos) return {};
-    rest.remove_prefix(end + 1);
-  }
-  return rest.substr(0, rest.find('\n'));
-}
-
 /// Other control characters have no place in a contract. Also, yaml-cpp takes byte 4 for the end.
 bool is_control(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -112,6 +102,16 @@ std::shared_ptr<const SourceText> load_source(const std::filesystem::path& path)
 
 Location Location::shifted(std::size_t offset) const {
   return {source, line, column + static_cast<int>(offset)};
+}
+
+std::string_view line_of(const SourceText& source, int line) {
+  std::string_view rest = source.text;
+  for (int i = 1; i < line; ++i) {
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos) return {};
+    rest.remove_prefix(end + 1);
+  }
+  return rest.substr(0, rest.find('\n'));
 }
 
 Location location_at(const std::shared_ptr<const SourceText>& source, std::size_t offset) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -28,6 +29,9 @@ struct Location {
   /// The same line, `offset` columns to the right (a place inside an expression).
   Location shifted(std::size_t offset) const;
 };
+
+/// A line of the text, counted from 1; empty where it has fewer.
+std::string_view line_of(const SourceText& source, int line);
 
 /// The place of byte `offset` of the text.
 Location location_at(const std::shared_ptr<const SourceText>& source, std::size_t offset);

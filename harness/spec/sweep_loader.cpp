@@ -55,9 +55,8 @@ KernelSpec load_named(const YamlNode& node, const std::string& name,
   if (is_file(path)) return load_kernel(path);
   path = directory / fmt::format("{}.yaml", contract_of_twin(name));
   if (is_file(path)) {
-    for (KernelSpec& kernel : load_twins(path)) {
-      if (kernel.name == std::filesystem::path(name).filename()) return std::move(kernel);
-    }
+    auto twin = find_twin(path, std::filesystem::path(name).filename().string());
+    if (twin) return *std::move(twin);
   }
   const std::string advice = std::filesystem::is_directory(directory)
                                  ? suggestion(name, kernel_names(directory))
@@ -80,17 +79,12 @@ std::vector<KernelSpec> load_kernels(const YamlNode& node, const std::filesystem
 /// different defaults for a trait, there is none.
 ProblemNames problem_names(const std::vector<KernelSpec>& kernels, const YamlNode& where) {
   ProblemNames names;
-  const auto is_dim = [&](const std::string& name) {
-    return std::ranges::find(names.dims, name) != names.dims.end();
-  };
   for (const KernelSpec& kernel : kernels) {
-    for (const std::string& dim : kernel.dims) {
-      if (!is_dim(dim)) names.dims.push_back(dim);
-    }
+    for (const std::string& dim : kernel.dims) add_once(names.dims, dim);
   }
   for (const KernelSpec& kernel : kernels) {
     for (const auto& [trait, otherwise] : kernel.traits) {
-      if (is_dim(trait)) {
+      if (std::ranges::count(names.dims, trait) > 0) {
         where.fail("expected kernels that agree, found \"{}\", a trait of {} and a dim of another",
                    trait, kernel.name);
       }
@@ -215,7 +209,7 @@ std::vector<std::string> read_counters(const YamlNode& node) {
   for (const YamlPtr& item : node.list(kWhat)) {
     const std::string& word = item->one_of("a counter or a set", allowed);
     for (const CounterRow& row : counters_of(word)) {
-      if (!std::ranges::count(names, row.name)) names.emplace_back(row.name);
+      add_once(names, std::string(row.name));
     }
   }
   return names;
@@ -302,12 +296,11 @@ const std::string& read_part(const YamlNode& node, const std::vector<KernelSpec>
   return part;
 }
 
-Objective read_parts(const std::vector<const YamlNode*>& nodes,
-                     const std::vector<KernelSpec>& kernels) {
+Objective read_parts(const std::vector<YamlNode>& nodes, const std::vector<KernelSpec>& kernels) {
   std::vector<std::string> parts;
-  for (const YamlNode* node : nodes) {
-    const std::string& part = read_part(*node, kernels);
-    if (std::ranges::count(parts, part)) node->fail("duplicate objective \"{}\"", part);
+  for (const YamlNode& node : nodes) {
+    const std::string& part = read_part(node, kernels);
+    if (std::ranges::count(parts, part)) node.fail("duplicate objective \"{}\"", part);
     parts.push_back(part);
   }
   return parse_objective(fmt::format("{}", fmt::join(parts, "; "))).value();
@@ -315,11 +308,9 @@ Objective read_parts(const std::vector<const YamlNode*>& nodes,
 
 /// A single one, or a list.
 Objective read_objective(const YamlNode& node, const std::vector<KernelSpec>& kernels) {
-  std::vector<const YamlNode*> nodes = {&node};
-  if (node.kind() == YamlNode::Kind::list) {
-    nodes.clear();
-    for (const YamlPtr& item : node.list("a list of objectives")) nodes.push_back(item.get());
-  }
+  if (node.kind() != YamlNode::Kind::list) return read_parts({node}, kernels);
+  std::vector<YamlNode> nodes;
+  for (const YamlPtr& item : node.list("a list of objectives")) nodes.push_back(*item);
   return read_parts(nodes, kernels);
 }
 
@@ -343,9 +334,7 @@ Objective read_objective(const std::vector<std::string>& texts,
     const auto source = std::make_shared<const SourceText>(SourceText{"--objective", text});
     nodes.push_back(YamlNode::scalar({source, 1, 1}, text));
   }
-  std::vector<const YamlNode*> pointers;
-  for (const YamlNode& node : nodes) pointers.push_back(&node);
-  return read_parts(pointers, kernels);
+  return read_parts(nodes, kernels);
 }
 
 std::string_view to_text(Strategy strategy) {

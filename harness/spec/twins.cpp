@@ -55,9 +55,13 @@ void check_word_is_new(const YamlNode& root, const std::string& word) {
   }
 }
 
-Types read_types(const YamlNode& node, const YamlNode& root, const fs::path& yaml_path) {
-  const auto& entries = node.map("a map of one name to a list of dtypes, such as {T: [bf16, f16]}");
-  if (entries.size() != 1) node.fail("expected one name, found {}", entries.size());
+/// What `types` of a contract says; nothing where there is none.
+Types read_types(const YamlNode& root, const fs::path& yaml_path) {
+  const YamlNode* const node = root.find("types");
+  if (node == nullptr) return {};
+  const auto& entries =
+      node->map("a map of one name to a list of dtypes, such as {T: [bf16, f16]}");
+  if (entries.size() != 1) node->fail("expected one name, found {}", entries.size());
   const auto& [word, where, list] = entries.front();
   YamlNode::scalar(where, word).identifier("the name of a type");
   check_word_is_new(root, word);
@@ -92,14 +96,13 @@ Types read_types(const YamlNode& node, const YamlNode& root, const fs::path& yam
 
 std::vector<KernelSpec> load_twins(const fs::path& yaml_path, const fs::path& op_path) {
   const Contract contract = load_contract(yaml_path, op_path);
-  const YamlPtr& root = contract.root;
-  const YamlNode* const node = root->find("types");
-  if (node == nullptr) return {read_kernel(contract, yaml_path, yaml_path.stem().string())};
-  const Types types = read_types(*node, *root, yaml_path);
+  const std::string stem = yaml_path.stem().string();
+  const Types types = read_types(*contract.root, yaml_path);
+  if (types.types.empty()) return {read_kernel(contract, yaml_path, stem)};
   std::vector<KernelSpec> twins;
   for (const std::string& type : types.types) {
-    const std::string name = twins.empty() ? yaml_path.stem().string() : twin_name(yaml_path, type);
-    const YamlPtr replaced = with_word(root, types.word, type);
+    const std::string name = twins.empty() ? stem : twin_name(yaml_path, type);
+    const YamlPtr replaced = with_word(contract.root, types.word, type);
     twins.push_back(read_kernel({replaced, contract.op_path}, yaml_path, name));
   }
   return twins;
@@ -110,10 +113,7 @@ KernelSpec load_kernel(const fs::path& yaml_path) { return load_twins(yaml_path)
 std::vector<std::string> twin_names(const fs::path& yaml_path) {
   std::vector<std::string> names = {yaml_path.stem().string()};
   try {
-    const YamlPtr root = load_contract(yaml_path).root;
-    const YamlNode* const node = root->find("types");
-    if (node == nullptr) return names;
-    const Types types = read_types(*node, *root, yaml_path);
+    const Types types = read_types(*load_contract(yaml_path).root, yaml_path);
     for (std::size_t i = 1; i < types.types.size(); ++i) {
       names.push_back(twin_name(yaml_path, types.types[i]));
     }
@@ -127,10 +127,9 @@ std::vector<std::string> twin_ops(const fs::path& yaml_path) {
   try {
     const YamlPtr root = load_contract(yaml_path).root;
     const YamlNode* const op = root->find("op");
-    const YamlNode* const node = root->find("types");
     if (op == nullptr) return ops;
-    if (node == nullptr) return {op->identifier("the name of an op")};
-    const Types types = read_types(*node, *root, yaml_path);
+    const Types types = read_types(*root, yaml_path);
+    if (types.types.empty()) return {op->identifier("the name of an op")};
     for (const std::string& type : types.types) {
       const YamlPtr twin = with_word(root, types.word, type);
       ops.push_back(twin->find("op")->identifier("the name of an op"));
@@ -150,8 +149,11 @@ std::optional<KernelSpec> find_kernel(const fs::path& folder, const std::string&
   fs::path file = find_file(folder, name + ".yaml");
   if (!file.empty()) return load_kernel(file);
   file = find_file(folder, fmt::format("{}.yaml", contract_of_twin(name)));
-  if (file.empty()) return std::nullopt;
-  for (KernelSpec& kernel : load_twins(file)) {
+  return file.empty() ? std::nullopt : find_twin(file, name);
+}
+
+std::optional<KernelSpec> find_twin(const fs::path& yaml_path, const std::string& name) {
+  for (KernelSpec& kernel : load_twins(yaml_path)) {
     if (kernel.name == name) return std::move(kernel);
   }
   return std::nullopt;

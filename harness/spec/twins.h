@@ -18,6 +18,10 @@ namespace assay {
 std::vector<KernelSpec> load_twins(const std::filesystem::path& yaml_path,
                                    const std::filesystem::path& op_path = {});
 
+/// The kernel of this name among those of a contract.
+std::optional<KernelSpec> find_twin(const std::filesystem::path& yaml_path,
+                                    const std::string& name);
+
 /// The names of the kernels of a contract. Of a file with a mistake: its own name.
 std::vector<std::string> twin_names(const std::filesystem::path& yaml_path);
 

@@ -77,12 +77,9 @@ Location location_of(const std::shared_ptr<const SourceText>& source, const YAML
 
 /// Whether a line has an expression with `?:` that is not in quotes: YAML takes the colon for that
 /// of a map.
-bool has_bare_choice(const std::string& text, int line) {
-  std::size_t begin = 0;
-  for (int i = 1; i < line; ++i) begin = text.find('\n', begin) + 1;
+bool has_bare_choice(std::string_view line) {
   char quote = 0;
-  for (std::size_t at = begin; at < text.size() && text[at] != '\n'; ++at) {
-    const char c = text[at];
+  for (const char c : line) {
     if (quote == 0 && c == '?') return true;
     if (c == quote) {
       quote = 0;
@@ -219,9 +216,10 @@ YamlPtr load_yaml(const std::filesystem::path& path) {
                     fmt::format("nested more than {} levels deep", error.depth()));
   } catch (const YAML::Exception& error) {
     const Location where = location_of(source, error.mark);
-    throw SpecError(
-        where, "malformed YAML: {}{}", error.msg,
-        has_bare_choice(source->text, where.line) ? "; put an expression with ?: in quotes" : "");
+    throw SpecError(where, "malformed YAML: {}{}", error.msg,
+                    has_bare_choice(line_of(*source, where.line))
+                        ? "; put an expression with ?: in quotes"
+                        : "");
   }
 }
 
