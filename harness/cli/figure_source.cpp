@@ -161,7 +161,7 @@ void FigureSource::compile_ahead(const TrialRow& row, const std::string& baselin
   }
 }
 
-Figures FigureSource::of_config(const NamedConfig& named, const std::string& arch) {
+Figures FigureSource::of_config(const KernelConfig& named, const std::string& arch) {
   const auto& [kernel, version, include] = kernels_.find(named.kernel, "");
   const Config config = complete(kernel, named.config);
   const DeviceInfo info = nominal_device(arch);

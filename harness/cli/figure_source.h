@@ -29,7 +29,7 @@ class FigureSource {
   Figures of_trial(const TrialRow& row, Code code);
   /// Of a configuration that was never run, for the sizes of the kernel's smoke test. Throws
   /// UsageError, as known_kernel() and complete().
-  Figures of_config(const NamedConfig& named, const std::string& arch);
+  Figures of_config(const KernelConfig& named, const std::string& arch);
   /// The instructions of a trial's configuration or, with a name, of that baseline of its kernel:
   /// of the machine code where the toolkit has nvdisasm, else of the PTX. Takes a second.
   CodeCounts code_of(const TrialRow& row, const std::string& baseline);

@@ -64,10 +64,10 @@ std::optional<std::int64_t> trial_number(const std::string& target) {
   return number_of<std::int64_t>(target);
 }
 
-std::optional<NamedConfig> named_config(const std::string& target) {
+std::optional<KernelConfig> named_config(const std::string& target) {
   const std::size_t colon = target.find(':');
   if (colon == std::string::npos || colon == 0) return std::nullopt;
-  return NamedConfig{target.substr(0, colon), parse_config(target.substr(colon + 1))};
+  return KernelConfig{target.substr(0, colon), parse_config(target.substr(colon + 1))};
 }
 
 void refuse_target(const std::string& target) {

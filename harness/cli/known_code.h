@@ -24,14 +24,9 @@ namespace assay {
 /// "12"; nothing for anything but a number.
 std::optional<std::int64_t> trial_number(const std::string& target);
 
-struct NamedConfig {
-  std::string kernel;
-  Config config;
-};
-
 /// "sgemm:TILE=8,BLOCK_K=8"; nothing without a colon. Throws UsageError for what no configuration
 /// can be.
-std::optional<NamedConfig> named_config(const std::string& target);
+std::optional<KernelConfig> named_config(const std::string& target);
 
 /// Throws UsageError: a target is neither a trial's number nor a configuration.
 [[noreturn]] void refuse_target(const std::string& target);

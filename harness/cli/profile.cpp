@@ -63,7 +63,7 @@ ProfiledSubject subject_of_trial(const ProfileOptions& options, std::int64_t id)
 }
 
 /// Of what --problem does not say, the sizes are those of the kernel's smoke test.
-ProfiledSubject subject_of_config(const ProfileOptions& options, const NamedConfig& named) {
+ProfiledSubject subject_of_config(const ProfileOptions& options, const KernelConfig& named) {
   const std::string folder = kernel_folder(options.kernels);
   KernelSpec kernel = known_kernel(folder, named.kernel);
   Config config = complete(kernel, named.config);

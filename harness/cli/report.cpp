@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
-#include <memory>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -113,8 +112,8 @@ int run_report(const ReportOptions& options) {
   std::vector<std::string> paths = options.paths;
   if (paths.empty()) paths = {open_results(ResultOptions()).path().string()};
   const std::filesystem::path folder = kernel_folder(options.kernels);
-  auto kernels = std::make_shared<KernelsNow>(folder);
-  auto figures = std::make_shared<FigureSource>(folder, std::vector<std::string>());
+  KernelsNow kernels(folder);
+  FigureSource figures(folder, {});
   // Codes are compiled to be read, about half a second each: with many winners that takes a while.
   const std::vector<std::string> files = run_files(paths);
   ProgressScreen screen(ProgressScreen::detect());
@@ -124,21 +123,21 @@ int run_report(const ReportOptions& options) {
   CodeOf code_of;
   CodeAhead code_ahead;
   if (!options.no_code) {
-    code_of = [&, figures](const TrialRow& row, const std::string& baseline) {
+    code_of = [&](const TrialRow& row, const std::string& baseline) {
       screen.show(line,
                   fmt::format("{}: the code of {} {}", source, row.record.kernel.name,
                               to_text(row.record.problem)),
                   false);
-      return figures->code_of(row, baseline);
+      return figures.code_of(row, baseline);
     };
-    code_ahead = [figures](const TrialRow& row, const std::string& baseline) {
-      figures->compile_ahead(row, baseline);
+    code_ahead = [&](const TrialRow& row, const std::string& baseline) {
+      figures.compile_ahead(row, baseline);
     };
   }
   PageData page(
-      [kernels](const DeviceInfo& device, const TunedRow& row) { return kernels->of(device, row); },
+      [&](const DeviceInfo& device, const TunedRow& row) { return kernels.of(device, row); },
       roofs_of,
-      [figures](const TrialRow& row) { return figures->of_trial(row, FigureSource::Code::leave); },
+      [&](const TrialRow& row) { return figures.of_trial(row, FigureSource::Code::leave); },
       std::move(code_of), std::move(code_ahead));
   HistoryBuilder history;
   Comparer comparer(options);

@@ -71,14 +71,6 @@ Json launches_json(const std::vector<LaunchFigures>& launches) {
   });
 }
 
-namespace {
-
-std::string range(const std::string& least, const std::string& most) {
-  return least == most ? least : fmt::format("{} .. {}", least, most);
-}
-
-}  // namespace
-
 std::string compiled_text(const std::vector<CompiledConfig>& configs, const Terminal& terminal) {
   std::vector<std::string> kernels;  // in the order in which they come
   for (const CompiledConfig& config : configs) add_once(kernels, config.kernel);
@@ -97,7 +89,8 @@ std::string compiled_text(const std::vector<CompiledConfig>& configs, const Term
         least = std::min(least.value_or(*known), *known);
         most = std::max(most.value_or(*known), *known);
       }
-      return range(to_text(*least), to_text(*most));
+      const std::string low = to_text(*least), high = to_text(*most);
+      return low == high ? low : low + " .. " + high;
     };
     const auto bytes_text = [](double bytes) { return format_bytes(bytes); };
     const auto count_text = [](double count) { return fmt::format("{:.0f}", count); };

@@ -100,10 +100,6 @@ std::shared_ptr<const SourceText> load_source(const std::filesystem::path& path)
   return source;
 }
 
-Location Location::shifted(std::size_t offset) const {
-  return {source, line, column + static_cast<int>(offset)};
-}
-
 std::string_view line_of(const SourceText& source, int line) {
   std::string_view rest = source.text;
   for (int i = 1; i < line; ++i) {

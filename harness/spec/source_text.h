@@ -25,9 +25,6 @@ struct Location {
   std::shared_ptr<const SourceText> source;
   int line = 0;
   int column = 0;
-
-  /// The same line, `offset` columns to the right (a place inside an expression).
-  Location shifted(std::size_t offset) const;
 };
 
 /// A line of the text, counted from 1; empty where it has fewer.

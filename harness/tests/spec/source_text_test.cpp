@@ -53,12 +53,6 @@ TEST(SpecError, WithoutAFileOnlyTheMessage) {
   EXPECT_STREQ(SpecError(Location{}, "oops").what(), "oops");
 }
 
-TEST(Location, ShiftsWithinTheLine) {
-  const Location where{nullptr, 3, 10};
-  EXPECT_EQ(where.shifted(4).line, 3);
-  EXPECT_EQ(where.shifted(4).column, 14);
-}
-
 TEST(LoadSource, DropsByteOrderMarkAndCarriageReturns) {
   const TempFolder folder;
   EXPECT_EQ(load_source(folder.write("x", "\xEF\xBB\xBFkey: 1\r\n\r\nb: 2"))->text,
