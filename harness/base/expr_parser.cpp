@@ -112,9 +112,8 @@ class Parser {
       at_ += op->text.size();
       if (op->code == Code::and_jump || op->code == Code::or_jump) {
         const std::size_t to_end = emit_jump(op->code);
-        --depth_;
         binary(op->level + 1);
-        emit(Code::truth);
+        emit_binary(Code::truth);  // may_hold() keeps the first operand meanwhile
         land(to_end);
       } else {
         binary(op->level + 1);

@@ -260,6 +260,10 @@ TEST_F(ExprTest, DepthIsBoundedNotTheStack) {
   }
   // A long expression that is flat does not count as deeply nested.
   EXPECT_EQ(eval(nested("1+", "0", "", 100000)), 100000);
+  // may_hold() keeps the first operand of && and ||, too: it wrote past the end of its stack.
+  EXPECT_EQ(eval(nested("0 || 1 && (", "1", ")", 30)), 1);
+  EXPECT_THAT(mistake(nested("0 || 1 && (", "1", ")", 40)),
+              ::testing::HasSubstr("more than 64 operands wait here"));
 }
 
 TEST(Symbols, SlotsAreStable) {
