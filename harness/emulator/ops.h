@@ -107,7 +107,8 @@ struct Mbarrier {
   explicit Mbarrier(std::uint32_t arrivals)
       : pending(arrivals & 0xfffff), count(arrivals & 0xfffff), is_initialised(1) {}
 
-  bool is_valid() const { return is_initialised != 0 && count != 0 && pending <= count; }
+  /// More may be pending than a phase counts: a cp.async.mbarrier.arrive adds the one it takes.
+  bool is_valid() const { return is_initialised != 0 && count != 0; }
   /// Bytes are announced, or (negative) have come.
   void expect(SyncPoint& point, std::int64_t bytes) {
     pending_bytes = (pending_bytes + bytes) & 0x3fffff;

@@ -147,6 +147,19 @@ TEST(Races, SmallCopiesAreWaitedFor) {
   EXPECT_NE(races(copy + "cp.async.wait_group 0; ld.shared.u32 %r5, [%r4];"), "");
 }
 
+// As cuda::pipeline does. Such an arrival is pending beside those that the mbarrier counts, and
+// then the mbarrier was said not to be initialised.
+TEST(Races, AnMbarrierWaitsForSmallCopies) {
+  const auto copied = [](const std::string& arrives) {
+    return races(R"(@%p1 mbarrier.init.shared.b64 [bar], 64; bar.sync 0;
+  mad.wide.u32 %rd4, %r1, 4, %rd0; cp.async.ca.shared.global [%r3], [%rd4], 4;
+)" + arrives + R"(mbarrier.arrive.shared.b64 _, [bar];
+W: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0; @!%p3 bra W; ld.shared.u32 %r5, [%r4];)");
+  };
+  EXPECT_EQ(copied("cp.async.mbarrier.arrive.shared.b64 [bar];"), "");
+  EXPECT_THAT(copied(""), HasSubstr("race"));
+}
+
 /// Findings of two wgmma on the same accumulators, %f1 to %f4, with `between` behind the second
 /// one's fence. The first wrote %f1 to %f4, and %f5 to %f8 hold copies of them.
 std::string races_of_accumulators(const std::string& between) {
