@@ -10,9 +10,8 @@
 namespace assay::emulator {
 namespace {
 
-/// Of another predicate, or op.mode.
 void set_predicate(Warp& warp, const Op& op, std::uint32_t lanes) {
-  warp.set_predicate(op.out, lanes, op.a == kNoSlot ? op.mode : warp.predicate(op.a));
+  warp.set_predicate(op.out, lanes, warp.predicate(op.a));
 }
 
 /// {a, b} into one, the first lowest. op.bytes: of each part.
@@ -89,11 +88,7 @@ void decode_mov(Form& form) {
   if (type == PtxType::pred) {
     op.out = form.out(to, type);
     op.run = set_predicate;
-    if (from.kind == OperandKind::integer) {
-      op.mode = from.value != 0 ? ~0u : 0;
-    } else {
-      op.a = form.in(from, type);
-    }
+    op.a = form.in(from, type);
     return;
   }
   const bool packs = from.kind == OperandKind::list;

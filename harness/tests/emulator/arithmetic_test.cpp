@@ -206,6 +206,11 @@ TEST(Arithmetic, ComparisonsAndSelections) {
       "setp.gt.u32 %p1, %r1, 7; setp.gt.u32 %p2, %r2, 7; xor.pred %p3, %p1, %p2; not.pred %p3, %p3;"
       "mov.u32 %r0, 1; @%p3 mov.u32 %r0, 2; @!%p1 add.s32 %r0, %r0, 16;",
       [](U a, U b, U) { return ((a > 7) == (b > 7) ? 2u : 1u) + (a > 7 ? 0u : 16u); });
+  // NVRTC negates by a constant. Kernels that do were not run.
+  check_words(
+      "setp.gt.u32 %p1, %r1, 7; xor.pred %p1, %p1, -1; or.pred %p1, %p1, 0; selp.u32 %r0, 1, 2, "
+      "%p1;",
+      [](U a, U, U) { return a > 7 ? 2u : 1u; });
 }
 
 // Operations of floats, and their conversions, are tested with those of an H200
