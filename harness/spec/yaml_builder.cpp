@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <map>
 #include <sstream>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -75,19 +77,21 @@ Location location_of(const std::shared_ptr<const SourceText>& source, const YAML
   return {source, mark.line + 1, mark.column + 1};
 }
 
-/// Whether a line has an expression with `?:` that is not in quotes: YAML takes the colon for that
-/// of a map.
-bool has_bare_choice(std::string_view line) {
+/// What mends a line that is no YAML. In an expression with `?:` that is not in quotes YAML takes
+/// the colon for that of a map.
+std::string_view advice(std::string_view line) {
+  const std::string_view indent = line.substr(0, line.find_first_not_of(" \t"));
+  if (indent.find('\t') != indent.npos) return "; indent by spaces, as YAML forbids tabs there";
   char quote = 0;
   for (const char c : line) {
-    if (quote == 0 && c == '?') return true;
+    if (quote == 0 && c == '?') return "; put an expression with ?: in quotes";
     if (c == quote) {
       quote = 0;
     } else if (quote == 0 && (c == '"' || c == '\'')) {
       quote = c;
     }
   }
-  return false;
+  return "";
 }
 
 }  // namespace
@@ -216,10 +220,7 @@ YamlPtr load_yaml(const std::filesystem::path& path) {
                     fmt::format("nested more than {} levels deep", error.depth()));
   } catch (const YAML::Exception& error) {
     const Location where = location_of(source, error.mark);
-    throw SpecError(where, "malformed YAML: {}{}", error.msg,
-                    has_bare_choice(line_of(*source, where.line))
-                        ? "; put an expression with ?: in quotes"
-                        : "");
+    throw SpecError(where, "malformed YAML: {}{}", error.msg, advice(line_of(*source, where.line)));
   }
 }
 
