@@ -89,10 +89,12 @@ struct Sampled {
 };
 
 /// What a configuration that a sweep has for `problem` runs on: the kernel's smoke problem, or one
-/// that is smaller. Nothing where the kernel allows the configuration neither.
+/// that is smaller. Nothing where the kernel allows the configuration neither. If `problem` is the
+/// smoke problem, the configuration is run on it in any case: that says why it cannot be launched.
 std::optional<Problem> problem_for(const Config& config, const KernelSpec& kernel,
                                    const Problem& problem, const DeviceInfo& device) {
   auto found = small_problem(with_values_of(config, kernel), problem, config, device);
+  if (!found && problem == kernel.smoke) return problem;
   for (std::size_t i = 0; found && i < found->size(); ++i) {
     if (to_real((*found)[i].second) > to_real(kernel.smoke[i].second)) return std::nullopt;
   }

@@ -45,6 +45,12 @@ kernel far 's/(c + first) = sum/(c + first + 500000000) = sum/'
 expect 1 'runtime/illegal_address' "$assay" check kernels/far.yaml --sample 1
 grep -qE 'kernel far, far.cu:[0-9]+, block' output || fail 'no source line of the access'
 
+# "0 of 60 configurations were run" was all that was said of it.
+kernel unlaunched ''
+sed -i 's/grid: .blocks./grid: [blocks - N]/' kernels/unlaunched.yaml
+expect 1 'runtime/launch' "$assay" check kernels/unlaunched.yaml --sample 1
+grep -q 'grid.x "blocks - N" is -' output || fail 'nothing says why it cannot be launched'
+
 # Shipped kernels of each kind: on CUDA cores, on tensor cores by mma and by wgmma, and blocks of a
 # cluster that add up by st.async. Reports of races that were none once kept `check` out of the
 # workflows.
