@@ -129,6 +129,7 @@ class KernelDecoder {
     place_dynamic();
     find_joins(program_.ops);
     mark_wgmma_registers(program_.ops);
+    mark_guesses(program_.ops);
     return std::move(program_);
   }
 

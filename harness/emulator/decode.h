@@ -100,5 +100,7 @@ inline void do_nothing(Warp&, const Op&, std::uint32_t) {}
 
 /// Sets touches_wgmma.
 void mark_wgmma_registers(std::vector<Op>& ops);
+/// Sets is_guess.
+void mark_guesses(std::vector<Op>& ops);
 
 }  // namespace assay::emulator

@@ -62,6 +62,7 @@ struct Op {
   FragmentProduct product = {};
   FragmentLayout layout = {};
   bool releases = false;
+  bool is_guess = false;              // a load whose value an atom.cas compares
   bool is_wide = false;               // registers of 64 bits
   bool meets_anywhere = false;        // with lanes at another such instruction: bar.warp.sync
   std::uint32_t mode = 0, bytes = 0;  // of the family

@@ -154,7 +154,9 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
                  Access access, const std::byte* written) {
   const Actor* const actor = warp.actor;
   const bool is_write = access == Access::write || access == Access::update;
-  const bool is_atomic = access == Access::update || access == Access::sync;
+  // In a loop of atom.cas, as CUDA's guide writes it, the first guess is a plain read, and may be
+  // old: the atomic compares it with what is there.
+  const bool is_atomic = access == Access::update || access == Access::sync || warp.op->is_guess;
   const std::uint32_t index = actor != nullptr ? actor->index : index_of(warp);
   const Order& order = actor != nullptr ? *actor->order : warp.order;
   const bool is_async = actor != nullptr && actor->is_async;

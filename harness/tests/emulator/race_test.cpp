@@ -115,6 +115,20 @@ TEST(Races, AtomicsDoNotRaceWithEachOther) {
   EXPECT_TRUE(has_race("@%p1 st.shared.u32 [%r2], 0; atom.shared.add.u32 %r5, [s], 1;"));
 }
 
+// The double atomicAdd of CUDA's guide was convicted.
+TEST(Races, TheFirstGuessOfACompareAndSwapMayBeOld) {
+  const std::string add = R"(bar.sync 0; ld.shared.u32 %r7, [s];
+L: add.u32 %r8, %r7, %r1; atom.shared.cas.b32 %r9, [s], %r7, %r8;
+  setp.ne.u32 %p3, %r7, %r9; mov.u32 %r7, %r9; @%p3 bra L; )";
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    EXPECT_EQ(
+        races("@%p1 st.shared.u32 [s], 0; " + add + "bar.sync 0; ld.shared.u32 %r5, [s];", seed),
+        "");
+  }
+  EXPECT_TRUE(has_race("@%p1 st.shared.u32 [s], 0; " + add + "ld.shared.u32 %r5, [s];"));
+  EXPECT_TRUE(has_race(add + "st.shared.u32 [s], %r1;"));
+}
+
 TEST(Races, AnMbarrierOrdersACopyAndItsReaders) {
   const std::string begin = R"(@%p1 mbarrier.init.shared.b64 [bar], 1; 
   @%p1 fence.proxy.async.shared::cta; bar.sync 0; @!%p1 bra W; mov.u32 %r5, bar;
