@@ -91,8 +91,8 @@ class Draft {
     const bool is_texture = last_name(param.type) == "cudaTextureObject_t";
     if (!dtype && !param.is_pointer && !is_map && !is_texture) {
       throw SpecError(param.where,
-                      "expected a pointer, a number, a texture or a CUtensorMap, which a contract "
-                      "can pass, found {}",
+                      "expected a pointer, a number, a texture or a CUtensorMap, found {}; what a "
+                      "struct holds no draft can tell: write the contract by hand, with `struct`",
                       param.type);
     }
     std::string name = param.name.empty() ? fmt::format("arg{}", args_.size()) : param.name;

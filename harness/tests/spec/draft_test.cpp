@@ -176,12 +176,14 @@ std::string mistake(const std::string& source, const std::string& name = "saxpy.
   return message;
 }
 
-TEST(Draft, WhatAContractCannotDescribeHasItsPlace) {
+// A struct was called what no contract can pass.
+TEST(Draft, WhatADraftCannotDescribeHasItsPlace) {
   EXPECT_EQ(mistake("int x;\n"), "saxpy.cu: expected a __global__ function, found none");
-  EXPECT_EQ(mistake("__global__ void saxpy(float* x,\n                      Params p) {}\n"),
-            "saxpy.cu:2:23: expected a pointer, a number, a texture or a CUtensorMap, which a "
-            "contract can "
-            "pass, found Params\n                        Params p) {}\n                        ^");
+  EXPECT_EQ(
+      mistake("__global__ void saxpy(float* x,\n                      Params p) {}\n"),
+      "saxpy.cu:2:23: expected a pointer, a number, a texture or a CUtensorMap, found Params; "
+      "what a struct holds no draft can tell: write the contract by hand, with `struct`\n"
+      "                        Params p) {}\n                        ^");
   EXPECT_EQ(mistake("__global__ void saxpy(const float* x) {}\n"),
             "saxpy.cu:1:17: expected a parameter of saxpy that points to what is not const, its "
             "output, found none\n  __global__ void saxpy(const float* x) {}\n                  ^");
