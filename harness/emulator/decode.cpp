@@ -203,18 +203,6 @@ class KernelDecoder {
     return found->second;
   }
 
-  /// Where goes what "_" takes.
-  std::int32_t sink() {
-    if (sink_ < 0) sink_ = new_slot(128);
-    return sink_;
-  }
-
-  /// A predicate that nothing writes.
-  std::int32_t never() {
-    if (never_ < 0) never_ = new_slot(32);
-    return never_;
-  }
-
   std::int32_t new_slot(int bits) {
     const std::int32_t slot = program_.num_slots;
     program_.num_slots += bits == 128 ? 4 : bits == 64 ? 2 : 1;
@@ -236,7 +224,8 @@ class KernelDecoder {
   const PtxModule& module_;
   const ModuleVariables& variables_;
   Program program_;
-  std::int32_t sink_ = -1, never_ = -1;
+  const std::int32_t sink_ = new_slot(128);  // where goes what "_" takes
+  const std::int32_t never_ = new_slot(32);  // a predicate that nothing writes
   int num_calls_ = 0;
   std::map<const PtxVariable*, std::uint64_t> shared_;
   std::map<std::pair<std::uint64_t, bool>, std::int32_t> constants_;
@@ -249,7 +238,7 @@ int Form::bits(const PtxOperand& operand_of) const {
 }
 
 std::int32_t Form::out(const PtxOperand& operand_of, PtxType type_of) {
-  if (operand_of.kind == Kind::none) return decoder_.sink();
+  if (operand_of.kind == Kind::none) return decoder_.sink_;
   op.writes.push_back(slot_of(operand_of, type_of));
   return op.writes.back();
 }
@@ -258,7 +247,7 @@ std::int32_t Form::in(const PtxOperand& operand_of, PtxType type_of) {
   const bool is_wide = bits_of(type_of) == 64;
   const bool is_predicate = type_of == PtxType::pred;
   if (is_predicate && operand_of.kind == Kind::integer) {  // xor.pred %p1, %p2, -1
-    return operand_of.value != 0 ? ~decoder_.never() : decoder_.never();
+    return operand_of.value != 0 ? ~decoder_.never_ : decoder_.never_;
   }
   if (is_predicate ? operand_of.kind != Kind::reg : operand_of.is_negated) throw UnknownForm();
   switch (operand_of.kind) {

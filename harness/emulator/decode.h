@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <span>
 #include <string_view>
 #include <variant>
@@ -97,6 +98,10 @@ std::vector<Rule> copy_rules();
 std::vector<Rule> tensor_rules();
 
 inline void do_nothing(Warp&, const Op&, std::uint32_t) {}
+
+/// Adds the registers that are copied into one of `slots`.
+void add_copied(const std::vector<Op>& ops, std::set<std::int32_t>& slots);
+bool touches(const std::vector<std::int32_t>& of_op, const std::set<std::int32_t>& slots);
 
 /// Sets touches_wgmma.
 void mark_wgmma_registers(std::vector<Op>& ops);

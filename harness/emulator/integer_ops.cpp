@@ -306,6 +306,7 @@ std::vector<Rule> integer_rules() {
           {"or pred", "ppp", predicate_logic, 14},
           {"xor pred", "ppp", predicate_logic, 6},
           {"not pred", "pp", predicate_logic, 3},
+          {"mov pred", "pp", predicate_logic, 12},
           {"lop3", "uuuu#", lop3},
           {"prmt f4e|b4e|rc8|ecl|ecr|rc16", "uuuu", each<permute>, 1},
           {"prmt", "uuuu", each<permute>},

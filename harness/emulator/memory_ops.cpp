@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <set>
 
 #include "emulator/ops.h"
 
@@ -251,23 +252,14 @@ void decode_atomic(Form& form) {
 }  // namespace
 
 void mark_guesses(std::vector<Op>& ops) {
-  std::vector<std::int32_t> compared;
-  const auto is_compared = [&](std::int32_t slot) {
-    return std::ranges::count(compared, slot) > 0;
-  };
+  std::set<std::int32_t> compared;
   for (const Op& op : ops) {
     const bool compares = op.run == each<update_lane> &&
                           static_cast<AtomicOperation>(op.mode) == AtomicOperation::cas;
-    if (compares) compared.insert(compared.end(), op.list.begin(), op.list.end());
+    if (compares) compared.insert(op.list.begin(), op.list.end());
   }
-  for (std::size_t before = 0; before != compared.size();) {
-    before = compared.size();
-    for (const Op& op : ops) {
-      if (op.source == nullptr || !is_copy(op) || !is_compared(op.writes[0])) continue;
-      if (!is_compared(op.reads[0])) compared.push_back(op.reads[0]);
-    }
-  }
-  for (Op& op : ops) op.is_guess = std::ranges::any_of(op.writes, is_compared);
+  add_copied(ops, compared);
+  for (Op& op : ops) op.is_guess = touches(op.writes, compared);
 }
 
 std::byte* resolve(Warp& warp, Window window, int lane, std::uint64_t address, std::uint32_t bytes,

@@ -10,10 +10,6 @@
 namespace assay::emulator {
 namespace {
 
-void set_predicate(Warp& warp, const Op& op, std::uint32_t lanes) {
-  warp.set_predicate(op.out, lanes, warp.predicate(op.a));
-}
-
 /// {a, b} into one, the first lowest. op.bytes: of each part.
 void pack(Warp& warp, const Op& op, int i) {
   const std::uint32_t bits = op.bytes * 8;
@@ -85,12 +81,6 @@ void decode_mov(Form& form) {
   Op& op = form.op;
   const PtxType type = form.type();
   const PtxOperand &to = form.operand(0), &from = form.operand(1);
-  if (type == PtxType::pred) {
-    op.out = form.out(to, type);
-    op.run = set_predicate;
-    op.a = form.in(from, type);
-    return;
-  }
   const bool packs = from.kind == OperandKind::list;
   if (packs || to.kind == OperandKind::list) {
     const std::size_t parts = (packs ? from : to).parts.size();

@@ -349,7 +349,8 @@ void decode_wgmma(Form& form) {
 }  // namespace
 
 bool is_copy(const Op& op) {
-  return op.reads.size() == 1 && op.writes.size() == 1 && op.source->opcode.starts_with("mov.");
+  return op.reads.size() == 1 && op.writes.size() == 1 && op.source != nullptr &&
+         op.source->opcode.starts_with("mov.");
 }
 
 void check_wgmma_registers(Warp& warp, const Op& op) {
@@ -380,6 +381,19 @@ void check_wgmma_registers(Warp& warp, const Op& op) {
   for (const std::int32_t slot : op.writes) check(slot, true);
 }
 
+void add_copied(const std::vector<Op>& ops, std::set<std::int32_t>& slots) {
+  for (std::size_t before = 0; before != slots.size();) {
+    before = slots.size();
+    for (const Op& op : ops) {
+      if (is_copy(op) && slots.contains(op.writes[0])) slots.insert(op.reads[0]);
+    }
+  }
+}
+
+bool touches(const std::vector<std::int32_t>& of_op, const std::set<std::int32_t>& slots) {
+  return std::ranges::any_of(of_op, [&](std::int32_t slot) { return slots.contains(slot); });
+}
+
 void mark_wgmma_registers(std::vector<Op>& ops) {
   std::set<std::int32_t> marked;
   for (const Op& op : ops) {
@@ -387,19 +401,8 @@ void mark_wgmma_registers(std::vector<Op>& ops) {
     marked.insert(op.list.begin(), op.list.end());
     marked.insert(op.more.begin(), op.more.end());
   }
-  if (marked.empty()) return;
-  const auto is_one = [&](std::int32_t slot) { return marked.contains(slot); };
-  // What is copied into such a register is one, too.
-  for (std::size_t before = 0; before != marked.size();) {
-    before = marked.size();
-    for (const Op& op : ops) {
-      if (is_copy(op) && is_one(op.writes[0])) marked.insert(op.reads[0]);
-    }
-  }
-  for (Op& op : ops) {
-    op.touches_wgmma =
-        std::ranges::any_of(op.reads, is_one) || std::ranges::any_of(op.writes, is_one);
-  }
+  add_copied(ops, marked);
+  for (Op& op : ops) op.touches_wgmma = touches(op.reads, marked) || touches(op.writes, marked);
 }
 
 std::vector<Rule> tensor_rules() {
