@@ -14,7 +14,7 @@ enum class FindingKind {
   uninitialised,  // shared memory that nobody wrote
   race,
   deadlock,
-  limit,   // more instructions than allowed: perhaps an endless loop
+  limit,   // more instructions or more time than allowed: perhaps an endless loop
   trap,    // trap, or a failed assertion
   misuse,  // what PTX leaves undefined: a barrier of another count, a copy of an odd size
 };

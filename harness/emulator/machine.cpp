@@ -1,6 +1,7 @@
 #include "emulator/machine.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <future>
 #include <list>
@@ -45,6 +46,9 @@ void work(LaunchState& launch, Queue& queue) {
     --queue.num_resident;
     return false;
   };
+  using Clock = std::chrono::steady_clock;
+  const std::uint64_t max_instructions = launch.options.max_instructions;
+  const auto end = Clock::now() + std::chrono::duration<double>(launch.options.max_seconds);
   const bool is_cooperative = launch.shape.grid_workspace != 0;
   const int rounds = is_cooperative ? kRoundsTogether : kRoundsAlone;
   try {
@@ -64,12 +68,12 @@ void work(LaunchState& launch, Queue& queue) {
         const LaunchCounts counts = cluster->counts();
         queue.num_instructions +=
             counts.lane_instructions - std::exchange(cluster->counted, counts.lane_instructions);
-        if (queue.num_instructions > launch.options.max_instructions && runs) {
+        if (runs && (queue.num_instructions > max_instructions || Clock::now() > end)) {
           const Warp& slowest = **std::ranges::find_if(
               cluster->warps, [](const Warp* warp) { return warp->alive != 0; });
           launch.report(FindingKind::limit,
-                        fmt::format("more than {} instructions of threads; here is one that runs",
-                                    launch.options.max_instructions),
+                        fmt::format("still runs after {} instructions of threads",
+                                    queue.num_instructions.load()),
                         slowest.op, slowest.block, slowest.first_thread());
         }
         if (runs) {

@@ -83,6 +83,7 @@ struct MachineOptions {
   std::uint64_t seed = 1;
   int threads = 1;                                     // of this process
   std::uint64_t max_instructions = 20'000'000'000ull;  // of lanes, in the launch
+  double max_seconds = 300;                            // of the launch: a lane alone is slow
   std::size_t max_findings = 20;                       // the launch ends at this many
   std::uint32_t resident_blocks = 132 * 8;             // that may wait for each other
   /// Whether a read of shared memory that nobody wrote is a finding. It is no mistake of a kernel
