@@ -258,8 +258,9 @@ TEST(Space, AgreesWithBruteForceOnRandomSpaces) {
     with_removals += size.valid < raw && size.valid > 0;
     with_survivors += size.valid > 1;
   }
-  // The property is worth testing only if many spaces are neither full nor empty.
-  EXPECT_GT(with_removals, 200u);
+  // The property is worth testing only if many spaces are neither full nor empty. How many are
+  // depends on the order in which a compiler evaluates arguments: 223 by g++, 199 by clang.
+  EXPECT_GT(with_removals, 150u);
   EXPECT_GT(with_survivors, 500u);
 }
 
