@@ -163,7 +163,8 @@ TEST(BrokenConstraint, RefusesWhatIsNotInTheSpace) {
   EXPECT_THAT(error({{"A", 1}, {"A", 1}, {"ORDER", "row"}}), HasSubstr("has one parameter A"));
 }
 
-/// Random small spaces with random expressions, lets and divisions by zero among them.
+/// Random small spaces with random expressions, lets and divisions by zero among them. A statement
+/// draws one word, so that every compiler draws the same spaces.
 class RandomKernel {
  public:
   explicit RandomKernel(std::uint64_t seed) : random_(seed), kernel({"M", "N"}) {
@@ -202,10 +203,14 @@ class RandomKernel {
   /// With && and ||, which may be decided before all that they read is bound.
   std::string condition(int depth) {
     if (depth == 0 || pick(0, 1) == 0) {
-      return names_[random_() % names_.size()] + comparison() + expression(1);
+      std::string text = names_[random_() % names_.size()];
+      text += comparison();
+      return text + expression(1);
     }
-    return (pick(0, 3) == 0 ? "!(" : "(") + condition(depth - 1) +
-           (pick(0, 1) == 0 ? " && " : " || ") + condition(depth - 1) + ")";
+    std::string text = pick(0, 3) == 0 ? "!(" : "(";
+    text += condition(depth - 1);
+    text += pick(0, 1) == 0 ? " && " : " || ";
+    return text + condition(depth - 1) + ")";
   }
 
   std::string expression(int depth) {
@@ -213,8 +218,9 @@ class RandomKernel {
       return pick(0, 3) == 0 ? std::to_string(pick(0, 5)) : names_[random_() % names_.size()];
     }
     static const std::vector<std::string> kOperators = {" + ", " - ", " * ", " / ", " % ", " || "};
-    return "(" + expression(depth - 1) + kOperators[random_() % kOperators.size()] +
-           expression(depth - 1) + ")";
+    std::string text = "(" + expression(depth - 1);
+    text += kOperators[random_() % kOperators.size()];
+    return text + expression(depth - 1) + ")";
   }
 
   std::mt19937_64 random_;
@@ -245,7 +251,7 @@ std::vector<std::string> brute_force(const Space& space, const KernelSpec& kerne
 
 TEST(Space, AgreesWithBruteForceOnRandomSpaces) {
   std::uint64_t with_removals = 0, with_survivors = 0;
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+  for (std::uint64_t seed = 0; seed < 1600; ++seed) {
     const RandomKernel random(seed);
     const Space space = space_of(random.kernel, {{"M", 3}, {"N", 4}});
     std::uint64_t raw = 0;
@@ -258,9 +264,8 @@ TEST(Space, AgreesWithBruteForceOnRandomSpaces) {
     with_removals += size.valid < raw && size.valid > 0;
     with_survivors += size.valid > 1;
   }
-  // The property is worth testing only if many spaces are neither full nor empty. How many are
-  // depends on the order in which a compiler evaluates arguments: 223 by g++, 199 by clang.
-  EXPECT_GT(with_removals, 150u);
+  // The property is worth testing only if many spaces are neither full nor empty.
+  EXPECT_GT(with_removals, 200u);
   EXPECT_GT(with_survivors, 500u);
 }
 
