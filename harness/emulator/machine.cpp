@@ -47,7 +47,6 @@ void work(LaunchState& launch, Queue& queue) {
     return false;
   };
   using Clock = std::chrono::steady_clock;
-  const std::uint64_t max_instructions = launch.options.max_instructions;
   const auto end = Clock::now() + std::chrono::duration<double>(launch.options.max_seconds);
   const bool is_cooperative = launch.shape.grid_workspace != 0;
   const int rounds = is_cooperative ? kRoundsTogether : kRoundsAlone;
@@ -68,12 +67,14 @@ void work(LaunchState& launch, Queue& queue) {
         const LaunchCounts counts = cluster->counts();
         queue.num_instructions +=
             counts.lane_instructions - std::exchange(cluster->counted, counts.lane_instructions);
-        if (runs && (queue.num_instructions > max_instructions || Clock::now() > end)) {
+        const bool is_long = queue.num_instructions > launch.options.max_instructions;
+        if (runs && (is_long || Clock::now() > end)) {
           const Warp& slowest = **std::ranges::find_if(
               cluster->warps, [](const Warp* warp) { return warp->alive != 0; });
-          launch.report(FindingKind::limit,
-                        fmt::format("still runs after {} instructions of threads",
-                                    queue.num_instructions.load()),
+          const std::string most =
+              is_long ? fmt::format("{} instructions of threads", launch.options.max_instructions)
+                      : fmt::format("{} s", launch.options.max_seconds);
+          launch.report(FindingKind::limit, "more than " + most + "; here is one that runs",
                         slowest.op, slowest.block, slowest.first_thread());
         }
         if (runs) {

@@ -254,8 +254,7 @@ void decode_atomic(Form& form) {
 void mark_guesses(std::vector<Op>& ops) {
   std::set<std::int32_t> compared;
   for (const Op& op : ops) {
-    const bool compares = op.run == each<update_lane> &&
-                          static_cast<AtomicOperation>(op.mode) == AtomicOperation::cas;
+    const bool compares = op.run == each<update_lane> && op.c != kNoSlot;  // atom.cas alone
     if (compares) compared.insert(op.list.begin(), op.list.end());
   }
   add_copied(ops, compared);

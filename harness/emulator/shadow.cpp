@@ -154,8 +154,7 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
                  Access access, const std::byte* written) {
   const Actor* const actor = warp.actor;
   const bool is_write = access == Access::write || access == Access::update;
-  // In a loop of atom.cas, as CUDA's guide writes it, the first guess is a plain read, and may be
-  // old: the atomic compares it with what is there.
+  // A plain read may give atom.cas its first guess: the atomic finds out if the guess is old.
   const bool is_atomic = access == Access::update || access == Access::sync || warp.op->is_guess;
   const std::uint32_t index = actor != nullptr ? actor->index : index_of(warp);
   const Order& order = actor != nullptr ? *actor->order : warp.order;

@@ -11,9 +11,9 @@
 #include "spec/kernel_spec.h"
 #include "spec/yaml.h"
 
-// What the steps of a reference read and write, and what all kernels of the user's own beside the
-// one that is tuned have in common: those of a reference and those that fill inputs. Only their
-// readers include this.
+// The tensors that the steps of a reference read and write, and what the kernels of a reference and
+// the kernels that fill inputs have in common. Only the readers of a reference and of fills include
+// this file.
 
 namespace assay {
 
