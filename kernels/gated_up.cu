@@ -13,7 +13,8 @@ extern "C" __global__ void __launch_bounds__(G::kThreads, 1)
     gated_up(const Bf16*, const Bf16*, Bf16* h, float* partial,
              const __grid_constant__ TensorMap x_map, const __grid_constant__ TensorMap w_map,
              const __grid_constant__ TensorMap h_map, int m, int n, int k, int) {
-  gemm_block<G, Tiles>({m, 2 * n, k}, Boxes<G, Side::m>{&x_map}, HalvesBoxes<G>{&w_map, n},
+  gemm_block<G, Tiles>({m, 2 * n, k}, Boxes<G, Side::m>{&x_map},
+                       HalvesBoxes<G, STREAMED != 0>{&w_map, n},
                        Output<Bf16, Gate>{h, n, &h_map, partial});
 }
 

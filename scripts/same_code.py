@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whether an edit of the kernels left the machine code as it was.
 
-usage: scripts/same_code.py [--kernel NAME]... [--sample COUNT] [--adopt] BASE
+usage: scripts/same_code.py [--kernel NAME]... [--sample COUNT] [--added NAME=VALUE] [--adopt] BASE
 
 Compiles the winners of results/recorded, without a GPU, with the kernels of the revision BASE and
 with those of the working tree, and compares the machine code of each. --sample adds so many
@@ -12,6 +12,10 @@ those that differ, and exits with 1 if any does. As in
 A kernel's version is a hash of its source, so an edit makes its recordings stale even where the
 machine code stays the same. With --adopt, recordings that name BASE's source name the source as it
 is now, if all of the kernel that was compiled is the same. So do the tables in results/best.
+
+A parameter that BASE does not have is named with --added, with the value that leaves the machine
+code as it was. It must be the last of the contract. With --adopt, recorded configurations get it.
+The tables in results/best are then exported anew by hand.
 """
 
 import argparse
@@ -30,13 +34,13 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RECORDED = ROOT / "results/recorded"
 
-TRIALS = """SELECT kernel.name AS kernel, op, source_hash, contract_hash,
+TRIALS = """SELECT kernel.id AS kernel_id, kernel.name AS kernel, op, source_hash, contract_hash,
   nvrtc, arch, options, driver, protocol_id, problem.text AS problem, config.text AS config,
   cubin_hash, status = 'correct' AND timing_id IS NOT NULL AS may_win,
   trial.id IN (SELECT trial_id FROM rank_entry WHERE winner) AS won
   FROM trial JOIN kernel ON kernel.id = kernel_id JOIN problem ON problem.id = problem_id
   JOIN config ON config.id = config_id JOIN toolchain ON toolchain.id = toolchain_id"""
-RANKS = """SELECT op, protocol_id, problem.text AS problem, candidates
+RANKS = """SELECT rank.id, op, protocol_id, problem.text AS problem, candidates
   FROM rank JOIN problem ON problem.id = problem_id"""
 
 
@@ -58,10 +62,10 @@ class Recorded:
 
     def __init__(self, path, folder):
         self.path = path
-        imported = folder / f"{path.parent.name}-{path.name}.db"
-        run(ROOT / "build/assay", "import", path, "--db", imported)
-        self.trials = rows(imported, TRIALS)
-        self.ranks = rows(imported, RANKS)
+        self.db = folder / f"{path.parent.name}-{path.name}.db"
+        run(ROOT / "build/assay", "import", path, "--db", self.db)
+        self.trials = rows(self.db, TRIALS)
+        self.ranks = rows(self.db, RANKS)
 
 
 def machine_code(cubin):
@@ -79,10 +83,11 @@ def machine_code(cubin):
 
 
 class Compiled:
-    """Configurations of a kernel as they compile with the kernels of a folder."""
+    """Configurations of a kernel, and what was `added` to them, as they compile with the kernels of
+    a folder."""
 
-    def __init__(self, kernels, kernel, trials, folder):
-        any_of = {"(" + trial["config"].replace("=", " == ").replace(",", " && ") + ")"
+    def __init__(self, kernels, kernel, trials, added, folder):
+        any_of = {"(" + (trial["config"] + added).replace("=", " == ").replace(",", " && ") + ")"
                   for trial in trials}
         problems = {"{" + trial["problem"].replace("=", ": ").replace(",", ", ") + "}"
                     for trial in trials}
@@ -105,7 +110,7 @@ class Compiled:
         self.version = now[0]["source_hash"], now[0]["contract_hash"]
 
 
-def compare(kernel, recordings, base, arguments, folder):
+def compare(kernel, recordings, base, sample, added, folder):
     """Prints which of a kernel's configurations differ. Its two versions, if none does."""
     chosen, rest = {}, {}
     for trial in (trial for recorded in recordings for trial in recorded.trials):
@@ -114,17 +119,18 @@ def compare(kernel, recordings, base, arguments, folder):
             of.setdefault((trial["arch"], trial["config"]), trial)
     others = sorted(rest.keys() - chosen.keys())
     random.Random(1).shuffle(others)
-    chosen |= {key: rest[key] for key in others[:arguments.sample]}
+    chosen |= {key: rest[key] for key in others[:sample]}
 
     different, versions = [], None
     for arch in sorted({arch for arch, _ in chosen}):
         trials = [trial for (of, _), trial in chosen.items() if of == arch]
-        before = Compiled(base, kernel, trials, folder)
-        now = Compiled(ROOT / "kernels", kernel, trials, folder)
+        before = Compiled(base, kernel, trials, "", folder)
+        now = Compiled(ROOT / "kernels", kernel, trials, added, folder)
         versions = before.version, now.version
         for trial in trials:
             key = trial["problem"], trial["config"]
-            if before.codes.get(key) is None or before.codes[key] != now.codes.get(key):
+            key_now = trial["problem"], trial["config"] + added
+            if before.codes.get(key) is None or before.codes[key] != now.codes.get(key_now):
                 different.append(f"{kernel}:{trial['config']} of {trial['problem']}")
     print(f"{kernel}: {len(chosen) - len(different)} of {len(chosen)} are the same", *different,
           sep="\n  ", flush=True)
@@ -143,45 +149,61 @@ def hash_of(fields):
     return f"{hashed.high:016x}{hashed.low:016x}"
 
 
-def candidates_of(rank, trials, renamed):
+def candidates_of(rank, trials, renamed, added):
     """As CandidateSet (harness/ranking/): a hash of what a verdict chose from, with sources as
-    `renamed` has them."""
+    `renamed` has them by the number of their kernel, and with what was `added` to their
+    configurations."""
     keys = set()
     for trial in trials:
         same = all(trial[of] == rank[of] for of in ("op", "protocol_id", "problem"))
         if trial["may_win"] and same:
-            source = renamed.get(trial["source_hash"], trial["source_hash"])
+            source, config = trial["source_hash"], trial["config"]
+            if trial["kernel_id"] in renamed:
+                source, config = renamed[trial["kernel_id"]], config + added
             keys.add(hash_of([trial["kernel"], source, trial["contract_hash"], trial["nvrtc"],
-                              trial["arch"], trial["options"], trial["driver"], trial["config"]]))
+                              trial["arch"], trial["options"], trial["driver"], config]))
     return hash_of(sorted(keys))
 
 
-def adopt(recorded, versions):
+def adopt(recorded, versions, added):
     """Lets a recording name the sources as they are now: {hash before: hash now}."""
-    renamed = {}
+    renamed, names = {}, {}
     for trial in recorded.trials:
         before, now = versions.get(trial["kernel"], (None, None))
         if before == (trial["source_hash"], trial["contract_hash"]) and before != now:
-            renamed[before[0]] = now[0]
-    text = recorded.path.read_text()
-    for rank in recorded.ranks if renamed else []:
-        if candidates_of(rank, recorded.trials, {}) == rank["candidates"]:
-            text = text.replace(rank["candidates"], candidates_of(rank, recorded.trials, renamed))
-    for before, now in renamed.items():
-        text = text.replace(before, now)
-    if renamed:
-        recorded.path.write_text(text)
-        print(f"{recorded.path.relative_to(ROOT)} names the source as it is now")
-    return renamed
+            renamed[trial["kernel_id"]] = now[0]
+            names[trial["kernel_id"]] = trial["kernel"], before[0]
+    if not renamed:
+        return {}
+    database = sqlite3.connect(recorded.db)
+    for rank in recorded.ranks:
+        if candidates_of(rank, recorded.trials, {}, "") == rank["candidates"]:
+            database.execute("UPDATE rank SET candidates = ? WHERE id = ?", (
+                candidates_of(rank, recorded.trials, renamed, added), rank["id"]))
+    for number, now in renamed.items():
+        database.execute("UPDATE kernel SET source_hash = ? WHERE id = ?", (now, number))
+        database.execute("""UPDATE config SET text = text || ? WHERE id IN
+            (SELECT config_id FROM trial WHERE kernel_id = ?)""", (added, number))
+        for table in ("rank_entry", "rank_noise"):
+            database.execute(f"UPDATE {table} SET config = config || ? WHERE kernel = ?",
+                             (added, names[number][0]))
+    database.commit()
+    sweep, = database.execute("SELECT name FROM sweep").fetchone()
+    run(ROOT / "build/assay", "export", "--format", "recording", "--sweep", sweep, "--db",
+        recorded.db, "--output", recorded.path)
+    print(f"{recorded.path.relative_to(ROOT)} names the source as it is now")
+    return {before: renamed[number] for number, (_, before) in names.items()}
 
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].removeprefix("usage: "))
     parser.add_argument("--kernel", action="append")
     parser.add_argument("--sample", type=int, default=0)
+    parser.add_argument("--added")
     parser.add_argument("--adopt", action="store_true")
     parser.add_argument("base")
     arguments = parser.parse_args()
+    added = f",{arguments.added}" if arguments.added else ""
     renamed, all_same = {}, True
     with tempfile.TemporaryDirectory() as work:
         folder = pathlib.Path(work)
@@ -194,13 +216,13 @@ def main():
         versions = {}
         for kernel in arguments.kernel or sorted({trial["kernel"] for recorded in recordings
                                                   for trial in recorded.trials}):
-            of = compare(kernel, recordings, folder / "kernels", arguments, folder)
+            of = compare(kernel, recordings, folder / "kernels", arguments.sample, added, folder)
             all_same = all_same and of is not None
             if of:
                 versions[kernel] = of
         if arguments.adopt:
             for recorded in recordings:
-                renamed |= adopt(recorded, versions)
+                renamed |= adopt(recorded, versions, added)
     for table in sorted((ROOT / "results/best").glob("*/*.json")):
         text = table.read_text()
         for before, now in renamed.items():

@@ -5,7 +5,7 @@
 
 #include "common/experts/operands.cuh"
 #include "common/fp8/block.cuh"
-#include "common/ptx/tma_3d_streamed.cuh"
+#include "common/ptx/tma_streamed.cuh"
 
 /// Where what lies behind the table of the experts' tiles, behind the scales, begins.
 template <typename G>
