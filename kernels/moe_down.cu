@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(G::kThreads, 1)
              const __grid_constant__ TensorMap step_map, const __grid_constant__ TensorMap w_map,
              int experts, int n, int k) {
   grid_release();
-  expert_block<G>(starts, experts, n, k, ExpertWeights<G>{&w_map, n},
+  expert_block<G>(starts, experts, n, k, ExpertWeights<G, STREAMED != 0>{&w_map, n},
                   CopiedTokens<G>{&h_map, &step_map},
                   Output<Element>{products, n, nullptr, nullptr});
 }

@@ -80,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(Up::kThreads, 1)
               const __grid_constant__ TensorMap w_map, int experts, int n, int k) {
   grid_wait();
   grid_release();
-  expert_block<Up>(starts, experts, 2 * n, k, ExpertWeights<Up>{&w_map, n},
+  expert_block<Up>(starts, experts, 2 * n, k, ExpertWeights<Up, STREAMED != 0>{&w_map, n},
                    tokens_of<Up, Gather::GATHER>(copied_map, step_map, x_map, rows),
                    Output<Element, Gated<Silu>>{h, n, nullptr, nullptr});
 }
@@ -90,7 +90,7 @@ extern "C" __global__ void __launch_bounds__(Down::kThreads, 1)
                    const __grid_constant__ TensorMap step_map,
                    const __grid_constant__ TensorMap w_map, int experts, int n, int k) {
   grid_release();
-  expert_block<Down>(starts, experts, n, k, ExpertWeights<Down>{&w_map, n},
+  expert_block<Down>(starts, experts, n, k, ExpertWeights<Down, STREAMED != 0>{&w_map, n},
                      CopiedTokens<Down>{&h_map, &step_map},
                      Output<Element>{products, n, nullptr, nullptr});
 }

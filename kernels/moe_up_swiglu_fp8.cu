@@ -14,7 +14,7 @@
 #include "common/fp8/experts.cuh"
 #include "common/fp8/swiglu_rows.cuh"
 
-struct G : AnyRowGeometry<ExpertTunables<Bf16>, 1, false, 1, 2, STREAMED != 0> {
+struct G : AnyRowGeometry<ExpertTunables<Bf16>, 1, false, 1, 2> {
   static constexpr int kRuns = RUNS;
 };
 
@@ -26,7 +26,7 @@ extern "C" __global__ void __launch_bounds__(G::kThreads, 1)
                       const __grid_constant__ TensorMap b_map, int rows, int experts, int n,
                       int k) {
   scaled_expert_block<G>(starts, experts, 2 * n, k / 2, CopiedTokens<G>{&a_map, &a_step_map},
-                         ExpertWeights<G>{&b_map, n},
+                         ExpertWeights<G, STREAMED != 0>{&b_map, n},
                          Scales{&a_scales_map, b_scales, cdiv(k, 512) * 4, n / 64},
                          SwigluRows{h, h_scales, rows, n, scaled_table_end<G>(experts)});
 }

@@ -25,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(G::kThreads, 1)
               const __grid_constant__ TensorMap copied_map,
               const __grid_constant__ TensorMap step_map, const __grid_constant__ TensorMap x_map,
               const __grid_constant__ TensorMap w_map, int experts, int n, int k) {
-  expert_block<G>(starts, experts, n, k, ExpertWeights<G>{&w_map, n},
+  expert_block<G>(starts, experts, n, k, ExpertWeights<G, STREAMED != 0>{&w_map, n},
                   tokens_of<G, Gather::GATHER>(copied_map, step_map, x_map, rows),
                   Output<Element>{y, n, nullptr, partial});
 }

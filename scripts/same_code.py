@@ -121,6 +121,8 @@ def compare(kernel, recordings, base, sample, added, folder):
     random.Random(1).shuffle(others)
     chosen |= {key: rest[key] for key in others[:sample]}
 
+    if not chosen:
+        print(f"{kernel}: no winner is recorded; --sample COUNT compares other configurations")
     different, versions = [], None
     for arch in sorted({arch for arch, _ in chosen}):
         trials = [trial for (of, _), trial in chosen.items() if of == arch]

@@ -228,7 +228,7 @@ TEST_F(TrialRunnerTest, ALargeInputOfWhichLittleIsReadFitsTheMemory) {
       kernel, runner_->info(),
       parse_config("SWAP_AB=1,MODE=single,BLOCK_M=8,HEIGHTS=1,BLOCK_N=64,BLOCK_K=128,STAGES=6,"
                    "CLUSTER_M=1,CLUSTER_N=1,CLUSTER_K=1,SPLIT_K=1,PERSISTENT=0,SCHEDULE=row,"
-                   "GROUP_M=1,GATHER=boxes"));
+                   "GROUP_M=1,GATHER=boxes,STREAMED=0"));
   request.plan = make_plan(
       kernel, {{"M", 1}, {"N", 2048}, {"K", 7168}, {"E", 256}, {"TOP", 8}, {"HIT", 8}, {"skew", 0}},
       request.plan.config, runner_->info());

@@ -15,13 +15,13 @@ constexpr int kExpertTableOffset = SharedLayout<G>::kEnd;
 
 /// By one thread. As many slices of weights as there are stages are under way before the tokens are
 /// waited for.
-template <typename G, typename Tokens>
+template <typename G, typename Weights, typename Tokens>
 __device__ __forceinline__ void produce_experts(const ExpertTiles<G>& tiles,
                                                 const ClusterPlace& block,
                                                 const Ring<G::kStages>& ring, unsigned stages,
-                                                const ExpertWeights<G>& weights, Tokens tokens) {
+                                                const Weights& weights, Tokens tokens) {
   constexpr int kTokenBytes = G::kPanels * G::kBlockM * 128;
-  constexpr int kWeightBytes = ExpertWeights<G>::kSliceBytes;
+  constexpr int kWeightBytes = Weights::kSliceBytes;
   static_assert(kTokenBytes + kWeightBytes == G::kStageBytes, "the operands fill a stage");
   const unsigned to_tokens = stages + (G::kSwap ? kWeightBytes : 0);
   const unsigned to_weights = stages + (G::kSwap ? 0 : kTokenBytes);
@@ -75,10 +75,10 @@ __device__ __forceinline__ int token_staging_offset(int num_experts) {
 }
 
 /// C[i] = A[i] @ B[e]^T for the rows i of each expert e, starts[e] to starts[e + 1]. `n` counts the
-/// rows of B of all products of an output.
-template <typename G, typename Tokens, typename Output>
+/// rows of B of all products of an output. Weights are ExpertWeights.
+template <typename G, typename Weights, typename Tokens, typename Output>
 __device__ __forceinline__ void expert_block(const int* starts, int num_experts, int n, int k,
-                                             const ExpertWeights<G>& weights, const Tokens& tokens,
+                                             const Weights& weights, const Tokens& tokens,
                                              const Output& output) {
   static_assert(G::kProducts == Output::Transform::kProducts,
                 "a transform takes the sums of all products of an output");

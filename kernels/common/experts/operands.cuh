@@ -6,6 +6,7 @@
 #include "common/experts/tiles.cuh"
 #include "common/ptx/grid_dependency.cuh"
 #include "common/ptx/tma_3d.cuh"
+#include "common/ptx/tma_streamed.cuh"
 #include "common/wgmma/operand.cuh"
 
 /// How tokens come to lie in the order of the experts.
@@ -16,12 +17,15 @@ enum class Gather { ahead, boxes };
 /// Rows of B, those of the expert's matrix of a stack [experts, G::kProducts * n, k]: of its n
 /// rows, or those of the gate's n and of as many others, both products of an output in one tile
 /// (geometry.cuh, source_of). Rows of the tile count those of all products. Boxes have
-/// G::kProductRun rows divided by the blocks that share them, and 64 columns.
-template <typename G>
+/// G::kProductRun rows divided by the blocks that share them, and 64 columns. With kStreams they
+/// leave L2 first: each weight is read once, and a token by all tiles of its expert, which drift
+/// apart.
+template <typename G, bool kStreams = false>
 struct ExpertWeights {
   static constexpr int kSharers = sharers_of<G>(Side::n);
   static constexpr int kPartRows = G::kProductRun / kSharers;
   static constexpr int kSliceBytes = G::kPanels * G::kBlockN * 128;
+  static_assert(!kStreams || kSharers == 1, "blocks that share rows read them together");
 
   const TensorMap* map;
   int n;
@@ -42,6 +46,8 @@ struct ExpertWeights {
         const int column = first_column + panel * 64;
         if constexpr (kSharers > 1) {
           tma_load_3d_multicast(to, *map, barrier, expert, row, column, share.blocks);
+        } else if constexpr (kStreams) {
+          tma_load_3d_streamed(to, *map, barrier, expert, row, column);
         } else {
           tma_load_3d(to, *map, barrier, expert, row, column);
         }

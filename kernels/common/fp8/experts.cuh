@@ -5,7 +5,6 @@
 
 #include "common/experts/operands.cuh"
 #include "common/fp8/block.cuh"
-#include "common/ptx/tma_streamed.cuh"
 
 /// Where what lies behind the table of the experts' tiles, behind the scales, begins.
 template <typename G>
@@ -107,41 +106,12 @@ __device__ __forceinline__ void consume_heights(const ExpertTiles<G>& tiles,
   }
 }
 
-/// ExpertWeights that leave L2 first. Each weight is read once, and a token by all tiles of its
-/// expert, which drift apart.
-template <typename G>
-struct StreamedWeights : ExpertWeights<G> {
-  static_assert(ExpertWeights<G>::kSharers == 1);
-
-  __device__ __forceinline__ void copy_slice(const CopyShare&, unsigned shared, unsigned barrier,
-                                             int expert, int first_row, int first_column) const {
-#pragma unroll 1  // as ExpertWeights
-    for (int run = 0; run < G::kBlockN; run += G::kProductRun) {
-      const auto source = G::source_of(run);
-      const int row = source.product * this->n + first_row / G::kProducts + source.row;
-      tma_load_3d_streamed(shared + run * 128, *this->map, barrier, expert, row, first_column);
-    }
-  }
-};
-
-/// The weights in the way that G copies them.
-template <typename G>
-__device__ __forceinline__ auto copied_weights(const ExpertWeights<G>& weights) {
-  if constexpr (G::kStreamed) {
-    return StreamedWeights<G>{weights};
-  } else {
-    return weights;
-  }
-}
-
 /// As produce_all (wgmma/block.cuh). A tile's last rows of A, and scales, may be the next expert's.
-template <typename G>
+template <typename G, typename Weights>
 __device__ __forceinline__ void produce_scaled_experts(
     const ExpertTiles<G>& tiles, const ClusterPlace& block, const Ring<G::kStages>& ring,
-    unsigned stages, const ExpertWeights<G>& all_weights, CopiedTokens<G> tokens,
-    const TensorMap& a_scales) {
-  const auto weights = copied_weights<G>(all_weights);
-  constexpr int kWeightBytes = ExpertWeights<G>::kSliceBytes;
+    unsigned stages, const Weights& weights, CopiedTokens<G> tokens, const TensorMap& a_scales) {
+  constexpr int kWeightBytes = Weights::kSliceBytes;
   constexpr int kBoxRows = G::kScaleRows / G::kScaleBoxes;
   const unsigned to_tokens = stages + (G::kSwap ? kWeightBytes : 0);
   const unsigned to_weights = stages + (G::kSwap ? 0 : G::kBlockM * 128);
@@ -224,11 +194,11 @@ __device__ __forceinline__ TileRun run_of_block() {
 }
 
 /// C[i] = A[i] @ B[e]^T for the rows i of each expert e, starts[e] to starts[e + 1]. `k` counts
-/// columns of 16 bits, half of K.
-template <typename G, typename Output>
+/// columns of 16 bits, half of K. Weights are ExpertWeights.
+template <typename G, typename Weights, typename Output>
 __device__ __forceinline__ void scaled_expert_block(const int* starts, int num_experts, int n,
                                                     int k, const CopiedTokens<G>& a,
-                                                    const ExpertWeights<G>& b, const Scales& scales,
+                                                    const Weights& b, const Scales& scales,
                                                     const Output& output) {
   static_assert(G::kClusterK == 1 && G::kSplitK == 1, "a block makes whole sums");
   extern __shared__ __align__(1024) unsigned char smem[];

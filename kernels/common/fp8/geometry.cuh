@@ -41,11 +41,9 @@ struct ScaledGeometry : Staging<Geometry<Config, kProductsOfOutput>, kPanelsOfWa
 
 /// The same with tiles that begin at any row of A.
 template <typename Config, int kSetsOfPartials, bool kTakeTurns, int kPanelsOfWarp,
-          int kProductsOfOutput = 1, bool kStreamsWeights = false>
+          int kProductsOfOutput = 1>
 struct AnyRowGeometry
     : ScaledGeometry<Config, kSetsOfPartials, kTakeTurns, kPanelsOfWarp, kProductsOfOutput> {
-  /// B's slices leave L2 first.
-  static constexpr bool kStreamed = kStreamsWeights;
   static constexpr int kScaleBoxes = Config::kBlockM > 252 ? 2 : 1;  // a box has at most 256 rows
   static constexpr int kSpareScales = kScaleBoxes > 1 ? 64 : 4;
   static constexpr int kScaleRows = Config::kBlockM + kSpareScales;
