@@ -3,6 +3,6 @@
 // Headers that nearly every test includes and that we never edit. They are parsed once for all
 // tests.
 
-#include <nlohmann/json.hpp>
-
 #include <gmock/gmock.h>
+
+#include "../precompiled.h"

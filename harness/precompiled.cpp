@@ -1,0 +1,1 @@
+// Nothing: the precompiled header belongs to the library that this file is.
