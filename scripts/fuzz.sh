@@ -81,7 +81,7 @@ for path in sweeps/*.yaml harness/tests/spec/good/*.yaml; do
 done
 for path in results/recorded/*/*.jsonl; do
   name=$(basename "$(dirname "$path")")_$(basename "$path")
-  { head -n 12 "$path"; grep -m 1 '"rank"' "$path"; } >"$seeds/recording/$name"
+  { head -n 12 "$path"; sed -n '/"rank"/{p;q}' "$path"; } >"$seeds/recording/$name"
   head -n 12 "$path" | gzip >"$seeds/recording/$name.gz"
 done
 [ -z "$build_only" ] || exit 0

@@ -179,9 +179,11 @@ def adopt(recorded, versions, added):
         return {}
     database = sqlite3.connect(recorded.db)
     for rank in recorded.ranks:
-        if candidates_of(rank, recorded.trials, {}, "") == rank["candidates"]:
-            database.execute("UPDATE rank SET candidates = ? WHERE id = ?", (
-                candidates_of(rank, recorded.trials, renamed, added), rank["id"]))
+        if candidates_of(rank, recorded.trials, {}, "") != rank["candidates"]:
+            raise SystemExit(f"{recorded.path}: the verdict on {rank['problem']} chose from other "
+                             "trials than are recorded")
+        database.execute("UPDATE rank SET candidates = ? WHERE id = ?", (
+            candidates_of(rank, recorded.trials, renamed, added), rank["id"]))
     for number, now in renamed.items():
         database.execute("UPDATE kernel SET source_hash = ? WHERE id = ?", (now, number))
         database.execute("""UPDATE config SET text = text || ? WHERE id IN

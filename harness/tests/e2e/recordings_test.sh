@@ -28,6 +28,16 @@ for recording in $(comm -12 <(echo "$stale") <(echo "$named")); do
   echo "$recording is stale, as $list says"
 done
 
+# A verdict holds of the trials that it chose from, and of no others. The sources of two kernels were
+# named anew, and the trials of their recording were no longer what its verdicts had chosen from:
+# `best` had none to show, and a later export left all of them out.
+for recording in results/recorded/*/*.jsonl; do
+  made=$(grep -c '"rank":\[' "$recording")
+  holds=$("$assay" best --json --db "$recording" | grep -c '"reranked": *true')
+  [[ $made -gt 0 && $made -eq $holds ]] ||
+    failed "$recording has $made verdicts, of which $holds hold"
+done
+
 # The tables that are shipped are those of a recording, or of several that results/best/JOINED names
 # and `assay db merge` joins. One recording was left with no verdict: its kernel's hash had been set
 # anew for another line break, and that of its candidates had not.
