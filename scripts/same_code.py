@@ -188,9 +188,11 @@ def adopt(recorded, versions, added):
         database.execute("UPDATE kernel SET source_hash = ? WHERE id = ?", (now, number))
         database.execute("""UPDATE config SET text = text || ? WHERE id IN
             (SELECT config_id FROM trial WHERE kernel_id = ?)""", (added, number))
-        for table in ("rank_entry", "rank_noise"):
-            database.execute(f"UPDATE {table} SET config = config || ? WHERE kernel = ?",
-                             (added, names[number][0]))
+        database.execute("""UPDATE rank_noise SET config = config || ? WHERE kernel = ? AND rank_id IN
+            (SELECT rank_id FROM rank_entry JOIN trial ON trial.id = trial_id
+             WHERE kernel_id = ?)""", (added, names[number][0], number))
+        database.execute("""UPDATE rank_entry SET config = config || ? WHERE trial_id IN
+            (SELECT id FROM trial WHERE kernel_id = ?)""", (added, number))
     database.commit()
     sweep, = database.execute("SELECT name FROM sweep").fetchone()
     run(ROOT / "build/assay", "export", "--format", "recording", "--sweep", sweep, "--db",
