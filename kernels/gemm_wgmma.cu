@@ -11,10 +11,11 @@ enum class Edge { whole, rows };
 
 template <Side kSide>
 __device__ __forceinline__ auto boxes(const TensorMap& map, const TensorMap& edge, int rows) {
+  constexpr bool kStreams = kSide == Side::n && STREAMED != 0;
   if constexpr (Edge::EDGE == Edge::rows) {
-    return EdgeBoxes<G, kSide>{{&map}, {&edge}, rows};
+    return EdgeBoxes<G, kSide, kStreams>{{&map}, {&edge}, rows};
   } else {
-    return Boxes<G, kSide>{&map};
+    return Boxes<G, kSide, kStreams>{&map};
   }
 }
 

@@ -246,7 +246,7 @@ await test("configurations and commands are copied", async (page) => {
     await page.waitForSelector(`button[aria-label="Copy ${label}"]:text("Copied")`);
     return page.evaluate(() => navigator.clipboard.readText());
   };
-  assert.match(await copied("the configuration as text"), /^SWAP_AB=1,MODE=single,BLOCK_M=32,.*STORE=lanes,EDGE=whole$/);
+  assert.match(await copied("the configuration as text"), /^SWAP_AB=1,MODE=single,BLOCK_M=32,.*STORE=lanes,EDGE=whole,STREAMED=0$/);
   await page.getByLabel("As", { exact: true }).selectOption("export --format header");
   assert.match(await copied("the configuration as export --format header"), /constexpr/);
   const command = await copied("the command that measures it again");

@@ -194,7 +194,8 @@ expect 2 "missing.cu: No such file" inspect missing.cu
 mkdir -p folder.cu
 expect 2 "cannot read folder.cu: Is a directory" inspect folder.cu
 : >empty.cu
-expect 2 'gemm_wgmma is written for 90a, and --arch is 80' inspect gemm_wgmma:$config,EDGE=whole --arch 80
+expect 2 'gemm_wgmma is written for 90a, and --arch is 80' \
+  inspect gemm_wgmma:$config,EDGE=whole,STREAMED=0 --arch 80
 expect 2 'empty.cu: no code; a kernel begins with' inspect empty.cu
 : >empty.cubin
 expect 2 'empty.cubin: no machine code; a cubin is an ELF file' inspect empty.cubin

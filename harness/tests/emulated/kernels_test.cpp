@@ -143,7 +143,8 @@ std::string wgmma_ptx(const WgmmaCase& with) {
                                    {"STREAM_K", "0"},
                                    {"OVERLAP", "0"},
                                    {"STORE", with.store},
-                                   {"EDGE", with.edge}});
+                                   {"EDGE", with.edge},
+                                   {"STREAMED", with.cluster_m == 1 ? "1" : "0"}});
 }
 
 /// What is wrong with a run: findings, or a wrong result; empty: nothing.

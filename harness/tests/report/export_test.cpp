@@ -111,7 +111,7 @@ TEST(ExportHeader, ComputesTheLaunchesAsThePlanDoes) {
             "gemm_wgmma",
             "SWAP_AB=0,MODE=cooperative,BLOCK_M=128,BLOCK_N=256,BLOCK_K=64,STAGES=4,CLUSTER_M=2,"
             "CLUSTER_N=1,CLUSTER_K=1,SPLIT_K=1,PERSISTENT=1,SCHEDULE=column,GROUP_M=1,STREAM_K=0,"
-            "OVERLAP=0,STORE=tma,EDGE=whole"},
+            "OVERLAP=0,STORE=tma,EDGE=whole,STREAMED=0"},
         {"gemm_mma", ""}}) {
     KernelSpec kernel = load_kernel(kernels / (name + ".yaml"));
     Config chosen = config.empty() ? Config() : parse_config(config);

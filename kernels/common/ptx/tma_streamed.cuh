@@ -1,6 +1,6 @@
 #pragma once
 
-// Loads by the copy engine of what is read once: it leaves L2 before what others read again.
+// tma_load and tma_load_3d of data that is read once: these data leave L2 before others.
 
 #include "common/ptx/tma.cuh"
 

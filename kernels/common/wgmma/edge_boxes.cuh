@@ -7,9 +7,9 @@
 
 /// As Boxes, but the last tile's rows come in boxes of just these: the copy engine takes 1 to 2 ns
 /// for each row outside the matrix. Blocks that share rows copy whole boxes.
-template <typename G, Side kSide>
+template <typename G, Side kSide, bool kStreams = false>
 struct EdgeBoxes {
-  using Whole = Boxes<G, kSide>;
+  using Whole = Boxes<G, kSide, kStreams>;
   static constexpr int kSliceBytes = Whole::kSliceBytes;
 
   Whole whole, edge;

@@ -1,20 +1,18 @@
 #pragma once
 
-#include "common/ptx/tma_streamed.cuh"
 #include "common/wgmma/operand.cuh"
 
 /// Rows of the two halves of one matrix [2 * rows, k], the gate's and the other's: both products of
 /// an output are made in one tile, by one thread (geometry.cuh, source_of). Rows of the tile count
 /// those of both. Boxes have G::kProductRun rows divided by the blocks that share them, and 64
 /// columns. Beyond the first half they bring rows of the second, for outputs that do not exist.
-/// With kStreams each row is read by one tile, and leaves L2 first.
+/// kStreams as for copy_box.
 template <typename G, bool kStreams = false>
 struct HalvesBoxes {
   static constexpr int kSharers = sharers_of<G>(Side::n);
   static constexpr int kPartRows = G::kProductRun / kSharers;
   static constexpr int kSliceBytes = G::kPanels * G::kBlockN * 128;
   static_assert(G::kProducts == 2, "two halves have the rows of two products");
-  static_assert(!kStreams || kSharers == 1, "blocks that share rows read them together");
 
   const TensorMap* map;
   int rows;  // of a half
@@ -32,13 +30,9 @@ struct HalvesBoxes {
         const auto source = G::source_of(run);
         const int part = share.part * kPartRows;
         const unsigned to = shared + panel * G::kBlockN * 128 + (run + part) * 128;
-        const int row = source.product * rows + first_row / 2 + source.row + part;
-        const int column = first_column + panel * 64;
-        if constexpr (kStreams) {
-          tma_load_streamed(to, *map, barrier, row, column);
-        } else {
-          copy_box<kSharers>(*map, to, barrier, row, column, share.blocks);
-        }
+        copy_box<kSharers, kStreams>(*map, to, barrier,
+                                     source.product * rows + first_row / 2 + source.row + part,
+                                     first_column + panel * 64, share.blocks);
       }
     }
   }
