@@ -50,6 +50,8 @@ using nlohmann::json;
 
 // A child that has closed its socket is about to end.
 constexpr double kEndPatienceS = 5;
+// A child that waits for so much of its time on end, and not for a file, never goes on.
+constexpr double kMostWaitRatio = 1.0 / 6;
 // How often a child is looked at. It fills at most a gigabyte in a second.
 constexpr double kLookPeriodS = 0.05;
 
@@ -272,7 +274,7 @@ CompileProcess::Result CompileProcess::compile(const Nvrtc::Unit& unit, const Li
 /// The time of a child that computes is that of the processor: it lies idle for minutes where many
 /// others compute, or after Ctrl-Z. A child that waits is charged for the time that passes.
 CompileProcess::End CompileProcess::receive(const Limits& limits, std::string& reply) {
-  double left_s = limits.running_s;
+  double left_s = limits.running_s, waited_s = 0;  // the latter on end
   double cpu_s = child_->usage().value_or(ChildProcess::Usage{}).cpu_s;
   std::array<char, 65536> buffer;
   for (;;) {
@@ -289,9 +291,14 @@ CompileProcess::End CompileProcess::receive(const Limits& limits, std::string& r
     if (poll_until({&socket, 1}, deadline_after(std::min(left_s, kLookPeriodS))) == 0) {
       const auto usage = child_->usage().value_or(ChildProcess::Usage{true, false, cpu_s, 0});
       // Only if this process was stopped, too, is it more than a period.
-      left_s -= usage.waiting ? std::min(seconds_since(start), kLookPeriodS) : usage.cpu_s - cpu_s;
+      const double computed_s = usage.cpu_s - cpu_s;
+      const double passed_s =
+          usage.waiting ? std::min(seconds_since(start), kLookPeriodS) : computed_s;
+      waited_s = usage.waiting && computed_s == 0 ? waited_s + passed_s : 0;
+      left_s -= passed_s;
       cpu_s = usage.cpu_s;
       if (left_s <= 0) return End::timeout;
+      if (waited_s > kMostWaitRatio * limits.running_s) return End::stuck;
       if (usage.memory_bytes > shared_bytes_ + limits.memory_bytes) return End::memory;
       continue;
     }

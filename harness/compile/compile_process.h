@@ -31,7 +31,9 @@ class CompileProcess {
     double running_s = 0;  // while the child runs or waits; not while it is stopped or queues
     std::uint64_t memory_bytes = 0;  // besides what it shares with its parent
   };
-  enum class End { done, timeout, memory, death };
+  /// stuck: the child waits for a lock that another thread of its parent had at the fork, as libc's
+  /// for time zones, which NVRTC takes. Nobody will give it back in the child.
+  enum class End { done, timeout, stuck, memory, death };
   struct Result {
     End end = End::done;
     Nvrtc::Output output;

@@ -303,9 +303,11 @@ CompileResult Pool::compile(const Work& work, Task& task, std::optional<CompileP
   CompileProcess::Result compiled = compile_once(work, task, process);
   // What it compiled before may have broken it or filled it, and who kills it may do so once. Only
   // what crashes a new one, too, is of this source.
-  const bool died = compiled.end == CompileProcess::End::death;
-  const bool filled = compiled.end == CompileProcess::End::memory;
-  if (died || (is_used && filled)) compiled = compile_once(work, task, process);
+  using End = CompileProcess::End;
+  const bool died = compiled.end == End::death || compiled.end == End::stuck;
+  if (died || (is_used && compiled.end == End::memory)) {
+    compiled = compile_once(work, task, process);
+  }
   const std::chrono::duration<double, std::milli> time = Clock::now() - start;
 
   CompileResult result = to_result(std::move(compiled), work);
@@ -348,6 +350,10 @@ CompileResult Pool::to_result(CompileProcess::Result compiled, const Work& work)
     case CompileProcess::End::timeout:
       result.kind = "timeout";
       result.log = fmt::format("compile took longer than its limit of {} s", limits_.running_s);
+      return result;
+    case CompileProcess::End::stuck:
+      result.kind = "timeout";
+      result.log = "the compiler waited and did nothing, twice";
       return result;
     case CompileProcess::End::memory:
       result.kind = "memory";

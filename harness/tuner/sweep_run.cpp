@@ -1,7 +1,7 @@
 #include "tuner/sweep_run.h"
 
 #include <algorithm>
-#include <ctime>
+#include <chrono>
 #include <future>
 
 #include <fmt/format.h>
@@ -260,12 +260,15 @@ TrialRecord SweepRun::try_config(const KernelSpec& kernel, const TrialKey& key,
 }
 
 std::string now_utc() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
+  // libc's functions take a lock, with which a compiler that is forked meanwhile waits for ever.
+  using namespace std::chrono;
+  const auto now = floor<seconds>(system_clock::now());
+  const auto today = floor<days>(now);
+  const year_month_day date(today);
+  const hh_mm_ss time(now - today);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     time.hours().count(), time.minutes().count(), time.seconds().count());
 }
 
 std::string recorded_or_now(const std::string& recorded_at) {

@@ -2,8 +2,10 @@
 #include "tuner/tuner.h"
 
 #include "base/error.h"
+#include "tuner/sweep_run.h"
 #include "tuner/tuner_fixture.h"
 
+#include "held_time_zone.h"
 #include "matchers.h"
 
 namespace assay::test {
@@ -319,6 +321,18 @@ TEST_F(TunerTest, WhatADeviceReplaysKeepsTheTimeAtWhichItWasMeasured) {
   }
   ASSERT_EQ(store.ranks({}).size(), 1u);
   EXPECT_EQ(store.ranks({})[0].record.finished_at, "2026-01-03T00:00:00Z");
+}
+
+// With libc's functions it took a lock, which a compiler that was forked just then never got.
+TEST(NowUtc, TakesNoLock) {
+  HeldTimeZone zone;
+  std::future<std::string> now = std::async(std::launch::async, now_utc);
+  EXPECT_EQ(now.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  zone.release();
+  std::tm parts{};
+  const std::string text = now.get();
+  ASSERT_NE(::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts), nullptr) << text;
+  EXPECT_NEAR(static_cast<double>(::timegm(&parts)), static_cast<double>(std::time(nullptr)), 60);
 }
 
 }  // namespace
