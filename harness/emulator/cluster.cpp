@@ -51,17 +51,18 @@ std::uint32_t special_value(const std::string& name, const Warp& warp, std::uint
 
 void set_specials(Warp& warp, const Program& program) {
   for (const SpecialValue& value : program.specials) {
+    const bool has_lanes = value.name.starts_with("%tid") || value.name.starts_with("%lane");
+    const bool is_address = value.name.empty();
+    std::uint32_t bits = (warp.block->rank << kRankShift) + value.offset;
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
-      const std::uint32_t bits = value.name.empty()
-                                     ? (warp.block->rank << kRankShift) + value.offset
-                                     : special_value(value.name, warp, lane);
+      if (!is_address && (lane == 0 || has_lanes)) bits = special_value(value.name, warp, lane);
       warp.put(value.slot, lane, value.is_wide, bits);
     }
   }
 }
 
 std::unique_ptr<BlockState> make_block(ClusterState& cluster, const Extents& index,
-                                       std::uint32_t rank) {
+                                       std::uint32_t rank, SpareRegisters& spare) {
   const LaunchState& launch = cluster.launch;
   const Program& program = launch.program;
   auto block = std::make_unique<BlockState>();
@@ -70,13 +71,17 @@ std::unique_ptr<BlockState> make_block(ClusterState& cluster, const Extents& ind
   block->rank = rank;
   block->num_threads = static_cast<std::uint32_t>(volume(launch.shape.block));
   const std::size_t align = program.dynamic_align;
-  block->shared.resize((program.shared_bytes + align - 1) / align * align +
-                       launch.shape.dynamic_shared_bytes);
   // What nobody wrote is not zero.
-  std::fill(block->shared.begin(), block->shared.end(), std::byte{0xff});  // NaN, as any float
+  block->shared.assign(
+      (program.shared_bytes + align - 1) / align * align + launch.shape.dynamic_shared_bytes,
+      std::byte{0xff});  // NaN, as any float
   block->shadow.resize(block->shared.size() / 4 + 1);
   const std::size_t num_warps = (block->num_threads + 31) / 32;
   const auto slots = static_cast<std::size_t>(program.num_slots) * 32;
+  if (!spare.empty()) {
+    block->storage = std::move(spare.back());
+    spare.pop_back();
+  }
   block->storage.resize(slots * num_warps);
   const std::size_t local_bytes = program.local_bytes * num_warps * 32;
   LeftLocal* const left = launch.options.left_local;
@@ -85,10 +90,7 @@ std::unique_ptr<BlockState> make_block(ClusterState& cluster, const Extents& ind
                      : std::vector<std::byte>(local_bytes, std::byte{0xff});  // NaN, as any float
   block->warps.resize(num_warps);
   block->warpgroups.resize((num_warps + 3) / 4);
-  for (NamedBarrier& barrier : block->barriers) {
-    barrier.arrived.assign(num_warps, 0);
-    barrier.reduced[1] = ~0u;
-  }
+  for (NamedBarrier& barrier : block->barriers) barrier.arrived.assign(num_warps, 0);
   for (std::size_t i = 0; i < num_warps; ++i) {
     Warp& warp = block->warps[i];
     warp.block = block.get();
@@ -107,7 +109,7 @@ std::unique_ptr<BlockState> make_block(ClusterState& cluster, const Extents& ind
 
 }  // namespace
 
-ClusterState::ClusterState(LaunchState& of_launch, std::uint64_t index_of)
+ClusterState::ClusterState(LaunchState& of_launch, std::uint64_t index_of, SpareRegisters& spare)
     : launch(of_launch),
       index(index_of),
       random(of_launch.options.seed * 0x9e3779b97f4a7c15ull + index_of) {
@@ -118,7 +120,7 @@ ClusterState::ClusterState(LaunchState& of_launch, std::uint64_t index_of)
   for (std::uint32_t rank = 0; rank < volume(size); ++rank) {
     Extents block = place_in(size, rank);
     for (std::size_t i = 0; i < 3; ++i) block[i] += at[i] * size[i];
-    blocks.push_back(make_block(*this, block, rank));
+    blocks.push_back(make_block(*this, block, rank, spare));
     for (Warp& warp : blocks.back()->warps) warps.push_back(&warp);
   }
   const Clock clock(num_actors(*this));
@@ -139,10 +141,20 @@ LaunchCounts ClusterState::counts() const {
   return counts;
 }
 
-void ClusterState::leave_local() {
-  if (launch.options.left_local == nullptr) return;
+void ClusterState::leave(SpareRegisters& spare) {
+  LeftLocal* const left = launch.options.left_local;
   for (const auto& block : blocks) {
-    launch.options.left_local->leave(number_of(*block), launch.program.local_bytes, block->local);
+    if (left != nullptr) left->leave(number_of(*block), launch.program.local_bytes, block->local);
+    for (Warp& warp : block->warps) {
+      for (std::size_t i = 0; i < warp.last_run.size(); ++i) {
+        if (warp.last_run[i] == 0) continue;
+        for (const std::int32_t slot : warp.ops()[i].writes) {
+          std::uint32_t* const at = warp.at(slot);  // up to 128 bits a lane
+          std::fill(at, std::min(at + 128, block->storage.data() + block->storage.size()), 0);
+        }
+      }
+    }
+    spare.push_back(std::move(block->storage));
   }
 }
 
@@ -175,8 +187,11 @@ bool ClusterState::run_round() {
 
 bool ClusterState::complete_any() {
   if (pending.empty()) return false;
-  const PendingWork* const chosen = &pending[below(random, pending.size())];
-  complete([&](const PendingWork& work) { return &work == chosen; });
+  const auto chosen = pending.begin() + below(random, pending.size());
+  const PendingWork work = std::move(*chosen);
+  pending.erase(chosen);
+  work.complete();
+  ++num_progress;
   return true;
 }
 

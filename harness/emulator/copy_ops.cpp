@@ -186,10 +186,8 @@ void carry_out(Warp& warp, const BulkCopy& copy) {
       return warp.misuse(copy.lane, "a reduction that elements of this type do not have");
     }
   }
-  if (loads) {
-    const std::uint32_t bytes = copy.map ? copy.map->box_bytes() : copy.bytes;
-    signal_mbarrier(warp, copy.lane, copy.signalled, bytes);
-  }
+  const std::uint32_t bytes = copy.map ? copy.map->box_bytes() : copy.bytes;
+  if (loads) signal_mbarrier(warp, copy.lane, copy.signalled, bytes);
 }
 
 /// Where the bytes are, outside of the block's shared memory. False after a finding.
@@ -237,9 +235,7 @@ bool take_box(Warp& warp, BulkCopy& copy) {
 
 template <bool (*kTake)(Warp&, BulkCopy&)>
 void copy_bulk(Warp& warp, const Op& op, int lane) {
-  BulkCopy copy;
-  copy.op = &op;
-  copy.lane = lane;
+  BulkCopy copy{&op, lane};
   copy.shared = static_cast<std::uint32_t>(address_of(warp, op.at, lane));
   if (!kTake(warp, copy)) return;
   if (op.mode == 1) {

@@ -47,7 +47,8 @@ bool may(CUdeviceptr address, std::size_t bytes, MemoryAccess access) {
   return gpu().memory().find(address, bytes, access) != nullptr;
 }
 
-CUresult copy(void* to, const void* from, std::size_t bytes) {
+CUresult copy(void* to, const void* from, std::size_t bytes, bool is_allowed) {
+  if (!is_allowed) return CUDA_ERROR_INVALID_VALUE;
   if (gpu().status() == CUDA_SUCCESS) std::memmove(to, from, bytes);
   return gpu().status();
 }
@@ -70,21 +71,17 @@ CUresult cuGetErrorName(CUresult error, const char** text) {
     if (kind.error == error) return give(text, kind.error_name);
   }
 #define ASSAY_NAME(name) \
-  case name:             \
-    return give(text, #name);
-  switch (error) {
-    ASSAY_NAME(CUDA_ERROR_INVALID_VALUE)
-    ASSAY_NAME(CUDA_ERROR_OUT_OF_MEMORY)
-    ASSAY_NAME(CUDA_ERROR_INVALID_DEVICE)
-    ASSAY_NAME(CUDA_ERROR_INVALID_IMAGE)
-    ASSAY_NAME(CUDA_ERROR_NOT_FOUND)
-    ASSAY_NAME(CUDA_ERROR_NOT_SUPPORTED)
-    ASSAY_NAME(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)
-    ASSAY_NAME(CUDA_ERROR_INVALID_CLUSTER_SIZE)
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
-  }
+  if (error == name) return give(text, #name);
+  ASSAY_NAME(CUDA_ERROR_INVALID_VALUE)
+  ASSAY_NAME(CUDA_ERROR_OUT_OF_MEMORY)
+  ASSAY_NAME(CUDA_ERROR_INVALID_DEVICE)
+  ASSAY_NAME(CUDA_ERROR_INVALID_IMAGE)
+  ASSAY_NAME(CUDA_ERROR_NOT_FOUND)
+  ASSAY_NAME(CUDA_ERROR_NOT_SUPPORTED)
+  ASSAY_NAME(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)
+  ASSAY_NAME(CUDA_ERROR_INVALID_CLUSTER_SIZE)
 #undef ASSAY_NAME
+  return CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGetErrorString(CUresult error, const char** text) {
@@ -316,20 +313,17 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr* device, void* host, unsigned) {
 }
 
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream) {
-  if (!may(from, bytes, MemoryAccess::read)) return CUDA_ERROR_INVALID_VALUE;
-  return copy(to, pointer<void>(from), bytes);
+  return copy(to, pointer<void>(from), bytes, may(from, bytes, MemoryAccess::read));
 }
 
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream) {
-  if (!may(to, bytes, MemoryAccess::write)) return CUDA_ERROR_INVALID_VALUE;
-  return copy(pointer<void>(to), from, bytes);
+  return copy(pointer<void>(to), from, bytes, may(to, bytes, MemoryAccess::write));
 }
 
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream) {
-  if (!may(to, bytes, MemoryAccess::write) || !may(from, bytes, MemoryAccess::read)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  return copy(pointer<void>(to), pointer<void>(from), bytes);
+  const bool may_read = may(from, bytes, MemoryAccess::read);
+  return copy(pointer<void>(to), pointer<void>(from), bytes,
+              may_read && may(to, bytes, MemoryAccess::write));
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, std::size_t count, CUstream) {

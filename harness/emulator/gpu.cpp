@@ -128,6 +128,7 @@ CUresult Gpu::launch(const CUlaunchConfig& config, LoadedKernel& kernel, void** 
     if (grid_workspace_ == 0) grid_workspace_ = memory_.allocate(2 * sizeof(std::uint32_t));
     if (grid_workspace_ == 0) return CUDA_ERROR_OUT_OF_MEMORY;
     shape.grid_workspace = grid_workspace_;
+    std::memset(reinterpret_cast<void*>(grid_workspace_), 0, 2 * sizeof(std::uint32_t));
   }
 
   std::vector<std::byte> parameters(program.parameter_bytes);
@@ -138,9 +139,6 @@ CUresult Gpu::launch(const CUlaunchConfig& config, LoadedKernel& kernel, void** 
   MachineOptions options;
   options.seed = ++num_launches_;
   options.left_local = &left_local_;
-  if (shape.grid_workspace != 0) {
-    std::memset(reinterpret_cast<void*>(shape.grid_workspace), 0, 2 * sizeof(std::uint32_t));
-  }
   options.threads = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u));
   try {
     const LaunchOutcome outcome = emulator::run(kernel.owner->module, kernel.program->kernel->name,

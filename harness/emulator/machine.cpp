@@ -35,11 +35,12 @@ struct Queue {
 
 void work(LaunchState& launch, Queue& queue) {
   std::list<ClusterState> resident;
+  SpareRegisters spare;
   const auto begin_one = [&] {
     if (++queue.num_resident <= queue.max_resident) {
       const std::uint64_t index = queue.next++;
       if (index < queue.num_clusters) {
-        resident.emplace_back(launch, index);
+        resident.emplace_back(launch, index, spare);
         return true;
       }
     }
@@ -85,7 +86,7 @@ void work(LaunchState& launch, Queue& queue) {
           const std::lock_guard lock(launch.mutex);
           launch.outcome.counts += counts;
         }
-        cluster->leave_local();
+        cluster->leave(spare);
         cluster = resident.erase(cluster);
         --queue.num_resident;
       }

@@ -11,6 +11,11 @@ namespace {
 // Mbarriers of a cluster that have an actor of their own; more share them.
 constexpr std::uint32_t kSignalActors = 64;
 
+/// Whether bytes are the same: mostly four, for which memcmp is inlined.
+bool are_same(const std::byte* one, const std::byte* other, std::uint32_t bytes) {
+  return bytes == 4 ? std::memcmp(one, other, 4) == 0 : std::memcmp(one, other, bytes) == 0;
+}
+
 std::uint32_t warps_of(const ClusterState& cluster) {
   return static_cast<std::uint32_t>(cluster.warps.size());
 }
@@ -181,7 +186,7 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
   for (std::uint32_t done = 0; done < bytes;) {
     const std::size_t at = offset + done;
     const std::uint32_t in_word = std::min<std::uint32_t>(4 - at % 4, bytes - done);
-    note.bytes = static_cast<std::uint8_t>(((1u << in_word) - 1) << at % 4);
+    note.bytes = ((1u << in_word) - 1) << at % 4 & 0xf;
     done += in_word;
     ShadowWord& word = block.shadow[at / 4];
     const auto report = [&](const ShadowWord::Note& before, bool was_write) {
@@ -200,7 +205,7 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
     };
     // Several may write the same: what is there already.
     if (written != nullptr && (note.bytes & ~word.initialised) == 0 &&
-        std::memcmp(block.shared.data() + at, written + (at - offset), in_word) == 0) {
+        are_same(block.shared.data() + at, written + (at - offset), in_word)) {
       continue;
     }
     const bool races = (word.write.bytes & note.bytes) != 0 &&
@@ -253,17 +258,21 @@ void note_global(Warp& warp, int lane, const std::byte* at, std::uint32_t bytes,
   const std::uint32_t thread = warp.first_thread() + lane;
   GlobalWrite now{launch.number, cluster, number, op, thread, 0, launch.num_strong};
   const auto& last = launch.last_strong;
+  std::unique_lock<std::mutex> lock;
   for (std::uint32_t done = 0; done < bytes;) {
     const std::size_t offset = address - range->begin + done;
     const std::uint32_t in_word = std::min<std::uint32_t>(4 - offset % 4, bytes - done);
-    const std::lock_guard lock(launch.write_locks[offset / 4 % launch.write_locks.size()]);
+    if (done == 0 || offset % 32 == 0) {
+      lock = {};  // never two at once
+      lock = std::unique_lock(launch.write_locks[offset / 32 % launch.write_locks.size()]);
+    }
     GlobalWrite& word = range->writes[offset / 4];
     const GlobalWrite before = word;
     now.bytes = ((1u << in_word) - 1) << offset % 4;
     const bool is_other = before.launch == now.launch && before.cluster != now.cluster &&
                           (before.bytes & now.bytes) != 0;
     // Several blocks may write the same, and then read it.
-    const bool is_same = written != nullptr && std::memcmp(at + done, written + done, in_word) == 0;
+    const bool is_same = written != nullptr && are_same(at + done, written + done, in_word);
     if (is_other && is_same) word.bytes = 0;
     if (written != nullptr && !is_same) word = now;
     done += in_word;

@@ -71,8 +71,8 @@ struct ShadowWord {
     std::uint32_t op = 0;  // an index of the program
     std::uint16_t actor = 0;
     std::uint8_t lane = 0;
-    std::uint8_t bytes = 0;  // a bit for each; 0: none
-    bool is_async = false, is_atomic = false;
+    std::uint8_t bytes : 4 = 0;  // a bit for each; 0: none
+    bool is_async : 1 = false, is_atomic : 1 = false;
   };
   Note write;
   Note reads[3];

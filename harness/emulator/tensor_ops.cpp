@@ -268,11 +268,7 @@ void multiply_async(Warp& warp, const Op& op, std::uint32_t lanes) {
     warp.misuse(0, "warps of a warpgroup multiply different matrices");
     throw StopLaunch();
   }
-  work.op = &op;
-  work.a = a;
-  work.b = b;
-  work.accumulates = accumulates;
-  work.begun |= 1u << warp.index % 4;
+  work = {&op, work.begun | 1u << warp.index % 4, a, b, accumulates, std::move(work.order)};
   work.order.join(warp.order);
   ++warp.num_products;
   warp.progress();
@@ -363,12 +359,8 @@ void check_wgmma_registers(Warp& warp, const Op& op) {
     if (copied != warp.wgmma_registers.end()) touched = copied->second.touched;
   }
   const auto check = [&](std::int32_t slot, bool writes) {
-    const auto found = warp.wgmma_registers.find(slot);
-    if (found == warp.wgmma_registers.end()) {
-      if (writes) warp.wgmma_registers[slot].touched = touched;
-      return;
-    }
-    RegisterUse& use = found->second;
+    if (!writes && !warp.wgmma_registers.contains(slot)) return;
+    RegisterUse& use = warp.wgmma_registers[slot];
     const std::uint64_t last = std::max(use.written_by, writes ? use.read_by : 0);
     if (last > warp.num_waited) {
       warp.report(FindingKind::race,

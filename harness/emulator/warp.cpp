@@ -31,16 +31,13 @@ void check_join(Warp& warp, std::int32_t index) {
 }
 
 void add_fragment(Warp& warp, Fragment fragment) {
-  if (fragment.join >= 0) {
-    Join& join = warp.joins[fragment.join];
-    if (join.pc == fragment.pc) {
-      join.arrived |= fragment.lanes;
-      warp.last_meeting = warp.counts.instructions;
-      check_join(warp, fragment.join);
-      return;
-    }
+  if (fragment.join < 0 || warp.joins[fragment.join].pc != fragment.pc) {
+    warp.fragments.push_back(fragment);
+    return;
   }
-  warp.fragments.push_back(fragment);
+  warp.joins[fragment.join].arrived |= fragment.lanes;
+  warp.last_meeting = warp.counts.instructions;
+  check_join(warp, fragment.join);
 }
 
 /// The lanes of a fragment at a branch go two ways.
@@ -142,8 +139,7 @@ void go_apart(Warp& warp) {
 }
 
 std::uint32_t members_of(const Warp& warp, const Op& op, std::uint32_t lanes) {
-  if (op.d == kNoSlot) return warp.alive;
-  return warp.in(op.d)[std::countr_zero(lanes)];
+  return op.d == kNoSlot ? warp.alive : warp.in(op.d)[std::countr_zero(lanes)];
 }
 
 /// Takes lanes out of the warp: they end.
@@ -313,10 +309,7 @@ void BlockState::check_barrier(NamedBarrier& barrier) {
   }
   complete_phase(barrier.point);
   std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
-  std::copy(barrier.reduced, barrier.reduced + 3, barrier.result);
-  barrier.reduced[0] = 0;
-  barrier.reduced[1] = ~0u;
-  barrier.reduced[2] = 0;
+  barrier.result = std::exchange(barrier.reduced, NamedBarrier::kOfNone);
   barrier.expected = 0;
 }
 

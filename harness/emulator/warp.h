@@ -44,7 +44,7 @@ struct LaunchState {
   std::atomic<std::uint64_t> num_strong = 0;                      // strong accesses so far
   std::array<std::atomic<std::uint64_t>, 4096> last_strong = {};  // of each cluster; some share
   std::array<std::atomic<bool>, 256> is_written = {};             // of each range; some share
-  std::array<std::mutex, 64> write_locks = {};                    // of each word; some share
+  std::array<std::mutex, 64> write_locks = {};                    // of 32 bytes each; some share
 
   /// Keeps a finding, one of a kind for each instruction. Throws StopLaunch where nothing can go on
   /// behind it, and when there are as many as options allow.
@@ -201,8 +201,8 @@ struct NamedBarrier {
   std::uint64_t generation = 0;
   std::uint32_t expected = 0;               // threads; 0: all of the block
   std::vector<std::uint32_t> arrived = {};  // lanes of each warp
-  std::uint32_t reduced[3] = {};            // of bar.red: popc, and, or
-  std::uint32_t result[3] = {};
+  static constexpr std::array<std::uint32_t, 3> kOfNone = {0, ~0u, 0};
+  std::array<std::uint32_t, 3> reduced = kOfNone, result = {};  // of bar.red: popc, and, or
   SyncPoint point = {};
 };
 
@@ -222,6 +222,9 @@ struct BlockState {
   /// Completes a barrier for which nobody is missing any more.
   void check_barrier(NamedBarrier& barrier);
 };
+
+/// Registers of blocks that have ended, all zero: most of a program's are never written.
+using SpareRegisters = std::vector<std::vector<std::uint32_t>>;
 
 /// A copy or a product that has begun and is not complete.
 struct PendingWork {
@@ -250,11 +253,11 @@ struct ClusterState {
   std::uint64_t last_progress = 0;  // the round of it
   std::uint64_t counted = 0;        // instructions, for the launch's limit
 
-  ClusterState(LaunchState& of_launch, std::uint64_t index_of);
+  ClusterState(LaunchState& of_launch, std::uint64_t index_of, SpareRegisters& spare);
   std::uint64_t number_of(const BlockState& block) const;  // in the grid
   LaunchCounts counts() const;
-  /// Of a cluster that has ended: its local memory stays for the next launch.
-  void leave_local();
+  /// Of one that has ended: local memory stays for the next launch, registers for the next cluster.
+  void leave(SpareRegisters& spare);
   /// Runs each warp for a while; false: all have ended. Reports a deadlock.
   bool run_round();
   void check_cluster_barrier();
