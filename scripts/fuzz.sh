@@ -4,6 +4,8 @@
 # each target.
 # Usage: scripts/fuzz.sh [SECONDS [TARGET...]]    SECONDS for each target: 3600 by default
 #        scripts/fuzz.sh --build-only             the targets and what they begin with, and no more
+#        scripts/fuzz.sh --once                   what they begin with, undamaged and once, by the
+#                                                 programs in build/, which have no sanitizers
 #
 # A target fails on a crash, on an exception that its reader is not documented to throw, on an input
 # that takes a minute or 1 GB. The input is then kept under build-fuzz/findings/, and the exit is 1. Add
@@ -12,8 +14,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build_only=''
+build_only='' once=''
 [ "${1:-}" != --build-only ] || { build_only=yes; shift; }
+[ "${1:-}" != --once ] || { once=yes; shift; }
 seconds=${1:-3600}
 [[ $seconds =~ ^[0-9]+$ ]] || { sed -n '5,6s/# //p' "$0" >&2; exit 2; }
 mapfile -t all < <(sed -nE 's/^assay_fuzz\((\w+) .*/\1/p' CMakeLists.txt)
@@ -24,7 +27,7 @@ for target in "${targets[@]}"; do
     { echo "fuzz: no target '$target'; there are ${all[*]}" >&2; exit 2; }
 done
 
-scripts/build.sh --sanitize "${targets[@]/%/_fuzz}"
+[ -n "$once" ] || scripts/build.sh --sanitize "${targets[@]/%/_fuzz}"
 
 # The files of this repository are what mutation begins with.
 seeds=build-fuzz/seeds
@@ -86,6 +89,12 @@ for path in results/recorded/*/*.jsonl; do
 done
 [ -z "$build_only" ] || exit 0
 
+run_once() {
+  local log=build-fuzz/$1.log
+  count=$(build/"$1"_fuzz build-fuzz/seeds/"$1" 2>"$log") ||
+    { printf '%-14s FOUND: %s\n' "$1" "$(tail -n 1 "$log")"; return 1; }
+  printf '%-14s %6d inputs  no finding\n' "$1" "$count"
+}
 run() {
   local target=$1 log=build-fuzz/$1.log failed=0
   TMPDIR=/dev/shm ASAN_OPTIONS=quarantine_size_mb=16 build-sanitize/"$target"_fuzz \
@@ -99,8 +108,8 @@ run() {
     "$(stat peak_rss_mb)" "$verdict"
   return $failed
 }
-export -f run
-printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c "run {} $seconds" || {
+export -f run run_once
+printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c "run${once:+_once} {} $seconds" || {
   echo "fuzz: the inputs are under build-fuzz/findings, the logs in build-fuzz/*.log" >&2
   exit 1
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Everything that must pass before a change is accepted: the format, the directions of includes, the
-# tests, some damaged input under sanitizers and some faults. Without a GPU, tests that need one say
-# that they are skipped. scripts/sanitize.sh runs the tests under sanitizers.
+# tests, inputs that broke a reader once, and some faults. Without a GPU, tests that need one say
+# that they are skipped. scripts/fuzz.sh damages input under sanitizers, and scripts/sanitize.sh runs
+# the tests under them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,12 +10,8 @@ scripts/setup.sh --browser --slurm
 scripts/format.sh --check
 scripts/check_includes.sh
 scripts/build.sh
-# One more at a time than there are cores, for some mostly wait; so do sweeps with faults, which go
-# beside the fuzz targets.
+scripts/fuzz.sh --once
+scripts/torture.sh 8
+# One more at a time than there are cores, for some mostly wait.
 ctest --test-dir build --parallel $(($(nproc) + 1)) --timeout 1800 --output-on-failure \
   --no-tests=error
-scripts/torture.sh 8 &
-torture=$! failed=0
-scripts/fuzz.sh 6 || failed=$?
-wait $torture
-exit $failed
