@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -126,7 +127,7 @@ std::string shortened(const std::string& message) {
                      message.size() - kBegin - kEnd, message.substr(message.size() - kEnd));
 }
 
-/// Says what went wrong. Whoever asked for JSON gets a document also then.
+/// Says what went wrong. Whoever asked for JSON gets a document also then, where stdout takes one.
 int fail(const std::exception& error, bool json) {
   if (dynamic_cast<const assay::Reported*>(&error)) {
     try {
@@ -138,7 +139,9 @@ int fail(const std::exception& error, bool json) {
   const Failure failure = describe(error);
   const std::string message = shortened(failure.message);
   assay::print_err("assay: {}\n", message);
-  if (json) assay::write_out(assay::document("error", {{"error", message}}));
+  if (json && std::ferror(stdout) == 0) {
+    assay::write_out(assay::document("error", {{"error", message}}));
+  }
   return failure.code;
 }
 

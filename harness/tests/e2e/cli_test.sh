@@ -330,6 +330,7 @@ for verb in "list $add" "list $add --json" 'best' 'best --json' 'show' 'show 1' 
   [[ $verb =~ best|show|export ]] && db="--db $gemm"
   expect 3 'cannot write to stdout: No space left' bash -c \
     "cd '$tree'; exec '$assay' $verb $db >/dev/full"
+  [ "$(grep -c 'cannot write' output)" -eq 1 ] || fail "$verb says twice that stdout is full"
 done
 expect 3 'cannot write to stdout: Bad file descriptor' bash -c \
   "exec '$assay' best --db '$gemm' 3>&1 >&- 2>&3"
