@@ -346,9 +346,9 @@ std::vector<std::size_t> refine(const Points& points, const std::vector<Observat
 
 void grow(Points& points, const std::vector<Observation>& history, std::set<std::size_t>& grown,
           const std::function<bool(std::span<const int> point)>& is_valid) {
-  constexpr std::size_t kNumFastest = 4;
+  constexpr std::size_t kNumGrown = 4;
   const std::vector<Observation> fastest = fastest_first(points, history);
-  for (std::size_t i = 0; i < std::min(kNumFastest, fastest.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kNumGrown, fastest.size()); ++i) {
     if (!grown.insert(fastest[i].index).second) continue;
     const std::span<const int> values = points[fastest[i].index];
     std::vector<int> point(values.begin(), values.end());
