@@ -140,7 +140,8 @@ TEST_F(TunerTest, WhereTwoCopiesOfOneCodeLieFarApartNothingWins) {
   EXPECT_THAT(run().warnings,
               ElementsAre(HasSubstr("N=1000: which is best cannot be told: two copies of the same "
                                     "code differ by 60 %, and ")));
-  for (const RankEntry& entry : ranks().at(0).record.entries) EXPECT_FALSE(entry.winner);
+  const auto stored = ranks();
+  for (const RankEntry& entry : stored.at(0).record.entries) EXPECT_FALSE(entry.winner);
 }
 
 // BLOCK=1 and 2 were timed at a high clock, and only the first of them in turn. All others were
