@@ -50,8 +50,6 @@ using nlohmann::json;
 
 // A child that has closed its socket is about to end.
 constexpr double kEndPatienceS = 5;
-// A child that waits for so much of its time on end, and not for a file, never goes on.
-constexpr double kMostWaitRatio = 1.0 / 6;
 // How often a child is looked at. It fills at most a gigabyte in a second.
 constexpr double kLookPeriodS = 0.05;
 
@@ -298,7 +296,7 @@ CompileProcess::End CompileProcess::receive(const Limits& limits, std::string& r
       left_s -= passed_s;
       cpu_s = usage.cpu_s;
       if (left_s <= 0) return End::timeout;
-      if (waited_s > kMostWaitRatio * limits.running_s) return End::stuck;
+      if (waited_s > limits.waiting_s) return End::stuck;
       if (usage.memory_bytes > shared_bytes_ + limits.memory_bytes) return End::memory;
       continue;
     }

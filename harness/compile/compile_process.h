@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,9 +31,10 @@ class CompileProcess {
   struct Limits {
     double running_s = 0;  // while the child runs or waits; not while it is stopped or queues
     std::uint64_t memory_bytes = 0;  // besides what it shares with its parent
+    double waiting_s = std::numeric_limits<double>::infinity();  // on end; longer is stuck
   };
-  /// stuck: the child waits for a lock that another thread of its parent had at the fork, as libc's
-  /// for time zones, which NVRTC takes. Nobody will give it back in the child.
+  /// stuck: probably for a lock that another thread of the parent had at the fork, as libc's for
+  /// time zones, which NVRTC takes. In the child nobody will give it back.
   enum class End { done, timeout, stuck, memory, death };
   struct Result {
     End end = End::done;

@@ -33,6 +33,8 @@ using Clock = std::chrono::steady_clock;
 
 // Long enough for any error. A failed template can write megabytes.
 constexpr std::size_t kMaxLogBytes = 64 << 10;
+// Of its time. A compiler that waits for longer on end is replaced once.
+constexpr double kMostWaitRatio = 1.0 / 6;
 
 CompileResult failure(std::string log) {
   CompileResult result;
@@ -158,7 +160,8 @@ class Pool {
   CompileResult run(const CompileJob& job, Task& task, std::optional<CompileProcess>& process);
   CompileResult compile(const Work& work, Task& task, std::optional<CompileProcess>& process);
   CompileProcess::Result compile_once(const Work& work, Task& task,
-                                      std::optional<CompileProcess>& process);
+                                      std::optional<CompileProcess>& process,
+                                      const CompileProcess::Limits& limits);
   CompileResult to_result(CompileProcess::Result compiled, const Work& work) const;
   bool join_same(Task& task, const std::string& key);
   bool has_compiled(const std::string& key);
@@ -300,13 +303,16 @@ bool Pool::join_same(Task& task, const std::string& key) {
 CompileResult Pool::compile(const Work& work, Task& task, std::optional<CompileProcess>& process) {
   const Clock::time_point start = Clock::now();
   const bool is_used = process.has_value();
-  CompileProcess::Result compiled = compile_once(work, task, process);
+  CompileProcess::Limits limits = limits_;
+  limits.waiting_s = kMostWaitRatio * limits.running_s;
+  CompileProcess::Result compiled = compile_once(work, task, process, limits);
   // What it compiled before may have broken it or filled it, and who kills it may do so once. Only
-  // what crashes a new one, too, is of this source.
+  // what crashes a new one, too, is of this source. Who waits may wait for a slow disk: the new one
+  // has all of its time.
   using End = CompileProcess::End;
   const bool died = compiled.end == End::death || compiled.end == End::stuck;
   if (died || (is_used && compiled.end == End::memory)) {
-    compiled = compile_once(work, task, process);
+    compiled = compile_once(work, task, process, limits_);
   }
   const std::chrono::duration<double, std::milli> time = Clock::now() - start;
 
@@ -326,7 +332,8 @@ bool Pool::has_compiled(const std::string& key) {
 
 /// Afterwards there is a process only if it is fit for the next job.
 CompileProcess::Result Pool::compile_once(const Work& work, Task& task,
-                                          std::optional<CompileProcess>& process) {
+                                          std::optional<CompileProcess>& process,
+                                          const CompileProcess::Limits& limits) {
   if (!process) process.emplace(nvrtc_);
   {
     const Lock lock(mutex_);
@@ -336,7 +343,7 @@ CompileProcess::Result Pool::compile_once(const Work& work, Task& task,
   CompileProcess::Result compiled =
       process->compile({work.source.name, work.source.text, work.headers, work.options,
                         work.entries, work.for_reading || work.for_emulator},
-                       limits_);
+                       limits);
   const Lock lock(mutex_);
   task.process = nullptr;
   // cancel() may have killed the process even after it answered, so do not use it again.
@@ -348,12 +355,9 @@ CompileResult Pool::to_result(CompileProcess::Result compiled, const Work& work)
   CompileResult result;
   switch (compiled.end) {
     case CompileProcess::End::timeout:
-      result.kind = "timeout";
-      result.log = fmt::format("compile took longer than its limit of {} s", limits_.running_s);
-      return result;
     case CompileProcess::End::stuck:
       result.kind = "timeout";
-      result.log = "the compiler waited and did nothing, twice";
+      result.log = fmt::format("compile took longer than its limit of {} s", limits_.running_s);
       return result;
     case CompileProcess::End::memory:
       result.kind = "memory";

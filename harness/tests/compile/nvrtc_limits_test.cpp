@@ -79,6 +79,16 @@ TEST_F(NvrtcCompilerTest, ACompilerThatWaitsForALockOfItsParentIsReplaced) {
   EXPECT_TRUE(result.get().ok);
 }
 
+TEST_F(NvrtcCompilerTest, ACompilerThatWaitsTwiceHasAllOfItsTime) {
+  const HeldTimeZone zone;
+  CompilerOptions impatient = options();
+  impatient.timeout_s = 1.2;
+  const CompileResult result =
+      NvrtcCompiler(impatient).submit(job("extern \"C\" __global__ void k() {}\n")).get();
+  EXPECT_EQ(result.kind, "timeout");
+  EXPECT_EQ(result.log, "compile took longer than its limit of 1.2 s");
+}
+
 TEST_F(NvrtcCompilerTest, AKilledCompilerIsTriedOnceMore) {
   NvrtcCompiler compiler(options());
   std::future<CompileResult> future = compiler.submit(job(kSlow, 1));
