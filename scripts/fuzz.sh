@@ -4,8 +4,8 @@
 # each target.
 # Usage: scripts/fuzz.sh [SECONDS [TARGET...]]    SECONDS for each target: 3600 by default
 #        scripts/fuzz.sh --build-only             the targets and what they begin with, and no more
-#        scripts/fuzz.sh --once                   what they begin with, undamaged and once, by the
-#                                                 programs in build/, which have no sanitizers
+#        scripts/fuzz.sh --once                   what they begin with, as it is and damaged a
+#                                                 little, by programs without sanitizers
 #
 # A target fails on a crash, on an exception that its reader is not documented to throw, on an input
 # that takes a minute or 1 GB. The input is then kept under build-fuzz/findings/, and the exit is 1. Add
@@ -14,11 +14,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build_only='' once=''
+build_only='' run=run sanitize=--sanitize
 [ "${1:-}" != --build-only ] || { build_only=yes; shift; }
-[ "${1:-}" != --once ] || { once=yes; shift; }
+[ "${1:-}" != --once ] || { run=run_once sanitize=''; shift; }
 seconds=${1:-3600}
-[[ $seconds =~ ^[0-9]+$ ]] || { sed -n '5,6s/# //p' "$0" >&2; exit 2; }
+[[ $seconds =~ ^[0-9]+$ ]] || { sed -n '5,8s/# //p' "$0" >&2; exit 2; }
 mapfile -t all < <(sed -nE 's/^assay_fuzz\((\w+) .*/\1/p' CMakeLists.txt)
 targets=("${@:2}")
 [ ${#targets[@]} -gt 0 ] || targets=("${all[@]}")
@@ -27,7 +27,7 @@ for target in "${targets[@]}"; do
     { echo "fuzz: no target '$target'; there are ${all[*]}" >&2; exit 2; }
 done
 
-[ -n "$once" ] || scripts/build.sh --sanitize "${targets[@]/%/_fuzz}"
+scripts/build.sh $sanitize "${targets[@]/%/_fuzz}"
 
 # The files of this repository are what mutation begins with.
 seeds=build-fuzz/seeds
@@ -109,7 +109,7 @@ run() {
   return $failed
 }
 export -f run run_once
-printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c "run${once:+_once} {} $seconds" || {
+printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c "$run {} $seconds" || {
   echo "fuzz: the inputs are under build-fuzz/findings, the logs in build-fuzz/*.log" >&2
   exit 1
 }

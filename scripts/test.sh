@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Everything that must pass before a change is accepted: the format, the directions of includes, the
-# tests, inputs that broke a reader once, and some faults. Without a GPU, tests that need one say
-# that they are skipped. scripts/fuzz.sh damages input under sanitizers, and scripts/sanitize.sh runs
-# the tests under them.
+# tests, some damaged input and some faults. Without a GPU, tests that need one say that they are
+# skipped. scripts/fuzz.sh damages input under sanitizers, and scripts/sanitize.sh runs the tests
+# under them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
