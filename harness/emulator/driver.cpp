@@ -321,9 +321,8 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, 
 }
 
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream) {
-  const bool may_read = may(from, bytes, MemoryAccess::read);
   return copy(pointer<void>(to), pointer<void>(from), bytes,
-              may_read && may(to, bytes, MemoryAccess::write));
+              may(to, bytes, MemoryAccess::write) && may(from, bytes, MemoryAccess::read));
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, std::size_t count, CUstream) {
