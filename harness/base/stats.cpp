@@ -11,10 +11,12 @@
 #include "base/stats.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <span>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -56,29 +58,30 @@ std::size_t binomial_rank(std::size_t n) {
   }
 }
 
-/// The largest k with P(signed rank of n pairs <= k-1) <= kTail.
-std::size_t signed_rank(std::size_t n) {
-  if (n > kMostExactPairs) {
-    const double pairs = static_cast<double>(n);
-    const double mean = pairs * (pairs + 1) / 4;
-    const double deviation = std::sqrt(pairs * (pairs + 1) * (2 * pairs + 1) / 24);
-    return static_cast<std::size_t>(mean - kNormalTail * deviation + 0.5);
-  }
+/// The largest k with P(signed rank of n pairs <= k-1) <= kTail, for each n up to kMostExactPairs.
+std::array<std::size_t, kMostExactPairs + 1> exact_signed_ranks() {
+  std::array<std::size_t, kMostExactPairs + 1> ranks{};
   // chance[s] = P(signed rank = s): each rank i counts or not, with probability 1/2 each.
-  std::vector<double> chance(n * (n + 1) / 2 + 1, 0.0);
+  std::vector<double> chance(kMostExactPairs * (kMostExactPairs + 1) / 2 + 1, 0.0);
   chance[0] = 1;
   std::size_t most = 0;
-  for (std::size_t i = 1; i <= n; ++i) {
-    most += i;
+  for (std::size_t n = 1; n <= kMostExactPairs; ++n) {
+    most += n;
     for (std::size_t s = most + 1; s-- > 0;) {
-      chance[s] = 0.5 * (chance[s] + (s >= i ? chance[s - i] : 0.0));
+      chance[s] = 0.5 * (chance[s] + (s >= n ? chance[s - n] : 0.0));
     }
+    for (double tail = chance[0]; tail <= kTail; tail += chance[ranks[n]]) ++ranks[n];
   }
-  double tail = 0;
-  for (std::size_t k = 0;; ++k) {
-    tail += chance[k];
-    if (tail > kTail) return k;
-  }
+  return ranks;
+}
+
+std::size_t signed_rank(std::size_t n) {
+  static const auto kExact = exact_signed_ranks();
+  if (n <= kMostExactPairs) return kExact[n];
+  const double pairs = static_cast<double>(n);
+  const double mean = pairs * (pairs + 1) / 4;
+  const double deviation = std::sqrt(pairs * (pairs + 1) * (2 * pairs + 1) / 24);
+  return static_cast<std::size_t>(mean - kNormalTail * deviation + 0.5);
 }
 
 /// The Walsh averages of some values, none of them NaN: the means of all pairs, each value with
@@ -91,57 +94,63 @@ class WalshAverages {
 
   std::size_t size() const { return sorted_.size() * (sorted_.size() + 1) / 2; }
 
-  /// The k-th smallest, counting from 1. Halves what lies between two averages, one no larger and
-  /// one no smaller, until few are left.
-  double kth_smallest(std::size_t k) const {
-    double low = sorted_.front(), high = sorted_.back();
-    // How many are less than `low`, and how many no larger than `high`.
-    std::size_t below = 0, up_to = size();
-    while (low < high && up_to - below > sorted_.size()) {
-      const double middle = std::midpoint(low, high);
-      const Split split = split_at(middle < high ? middle : low);
-      if (split.count >= k) {
-        high = split.largest;
-        up_to = split.count;
-      } else {
-        low = split.least_above;
-        below = split.count;
-      }
-    }
-    if (low == high) return low;
-    std::vector<double> between = those_between(low, high);
-    const auto kth = between.begin() + static_cast<std::ptrdiff_t>(k - below - 1);
-    std::ranges::nth_element(between, kth);
-    return *kth;
-  }
-
-  double median() const {
-    const double upper = kth_smallest(size() / 2 + 1);
-    return size() % 2 == 1 ? upper : std::midpoint(kth_smallest(size() / 2), upper);
+  /// The k-th smallest for each k of `ranks`, which count from 1 and ascend.
+  std::vector<double> smallest(std::span<const std::size_t> ranks) const {
+    std::vector<double> found;
+    find({sorted_.front(), sorted_.back(), 0, size()}, ranks, true, found);
+    return found;
   }
 
  private:
+  /// Two averages, how many are less than the first, and how many no larger than the second.
+  struct Bracket {
+    double low, high;
+    std::size_t below, up_to;
+  };
+
+  /// Splits what lies in the bracket until few are left, in halves, and in turn where the middle
+  /// one of the ranks would be if averages were spread evenly.
+  void find(const Bracket& in, std::span<const std::size_t> ranks, bool halve,
+            std::vector<double>& found) const {
+    if (ranks.empty()) return;
+    const std::size_t num_between = in.up_to - in.below;
+    if (in.low == in.high) {
+      found.insert(found.end(), ranks.size(), in.low);
+    } else if (num_between <= sorted_.size()) {
+      std::vector<double> between = those_between(in.low, in.high);
+      for (const std::size_t k : ranks) found.push_back(kth_smallest(between, k - in.below));
+    } else {
+      const auto before = static_cast<double>(ranks[ranks.size() / 2] - in.below) - 0.5;
+      const double share = halve ? 0.5 : before / static_cast<double>(num_between);
+      const double limit = std::lerp(in.low, in.high, share);
+      const Split split = split_at(limit < in.high ? limit : in.low);
+      const auto above = std::ranges::upper_bound(ranks, split.count);
+      find({in.low, split.largest, in.below, split.count}, {ranks.begin(), above}, !halve, found);
+      find({split.least_above, in.high, split.count, in.up_to}, {above, ranks.end()}, !halve,
+           found);
+    }
+  }
+
   double average(std::size_t i, std::size_t j) const { return 0.5 * (sorted_[i] + sorted_[j]); }
 
   /// How many averages are within a limit, the largest of them, and the least of the others.
   struct Split {
-    std::size_t count = 0;
-    double largest = -std::numeric_limits<double>::infinity();
-    double least_above = std::numeric_limits<double>::infinity();
+    std::size_t count;
+    double largest, least_above;
   };
 
   /// The means of one value with it and all larger ones ascend, so those that count are the first
   /// few; of the next value, no more of the larger ones count.
   Split split_at(double limit) const {
-    Split split;
-    std::size_t end = sorted_.size();
+    std::size_t count = 0, end = sorted_.size();
+    double largest = -std::numeric_limits<double>::infinity(), least_above = -largest;
     for (std::size_t i = 0; i < end; ++i) {
       while (end > i && average(i, end - 1) > limit) --end;
-      split.count += end - i;
-      if (end > i) split.largest = std::max(split.largest, average(i, end - 1));
-      if (end < sorted_.size()) split.least_above = std::min(split.least_above, average(i, end));
+      count += end - i;
+      if (end > i) largest = std::max(largest, average(i, end - 1));
+      if (end < sorted_.size()) least_above = std::min(least_above, average(i, end));
     }
-    return split;
+    return {count, largest, least_above};
   }
 
   /// The averages from `low` to `high`.
@@ -215,11 +224,11 @@ Interval paired_ratio(std::span<const double> numerator, std::span<const double>
     difference[i] = std::log(numerator[i]) - std::log(denominator[i]);
   }
   const WalshAverages averages(std::move(difference));
-  const double centre = std::exp(averages.median());
+  const std::size_t size = averages.size(), k = n < kFewestValues ? 1 : signed_rank(n);
+  const auto found = averages.smallest(std::array{k, (size + 1) / 2, size / 2 + 1, size + 1 - k});
+  const double centre = std::exp(std::midpoint(found[1], found[2]));
   if (n < kFewestValues) return {centre, 0, std::numeric_limits<double>::infinity()};
-  const std::size_t k = signed_rank(n);
-  return {centre, std::exp(averages.kth_smallest(k)),
-          std::exp(averages.kth_smallest(averages.size() + 1 - k))};
+  return {centre, std::exp(found[0]), std::exp(found[3])};
 }
 
 }  // namespace assay
