@@ -6,12 +6,17 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/setup.sh --browser --slurm
+scripts/setup.sh
+scripts/setup.sh --browser --slurm &  # only tests need these
+setup=$!
 scripts/format.sh --check
 scripts/check_includes.sh
 scripts/build.sh
+wait $setup
+scripts/torture.sh 8 &  # mostly waits
+torture=$!
 scripts/fuzz.sh --once
-scripts/torture.sh 8
+wait $torture
 # One more at a time than there are cores, for some mostly wait.
 ctest --test-dir build --parallel $(($(nproc) + 1)) --timeout 1800 --output-on-failure \
   --no-tests=error
