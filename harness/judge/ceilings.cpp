@@ -23,10 +23,12 @@ constexpr int kSamples = 5;
 constexpr int kProductSamples = 3;
 constexpr int kFurtherLaunches = 8;
 
-double copy_bytes_per_s(const Driver& driver, CUstream stream, Timer& timer, CUdeviceptr data,
+double copy_bytes_per_s(const SupportKernels& support, Timer& timer, CUdeviceptr data,
                         std::size_t bytes) {
   const std::size_t half = bytes / 2;
-  const Work copy = [&] { driver.cuMemcpyDtoDAsync(data + half, data, half, stream); };
+  const Work copy = [&] {
+    support.driver().cuMemcpyDtoDAsync(data + half, data, half, support.stream());
+  };
   return 2.0 * static_cast<double>(half) / (timer.quick_median_ns({copy}, kSamples) * 1e-9);
 }
 
@@ -55,15 +57,15 @@ struct Product {
 };
 
 /// 0 where cuBLASLt cannot do it.
-double product_flops_per_s(const Driver& driver, CUstream stream, const SupportKernels& support,
-                           const Cublas& cublas, Timer& timer, const Product& product) {
+double product_flops_per_s(OperationEngine& engine, Timer& timer, const Product& product) {
+  const SupportKernels& support = engine.support();
   const std::int64_t size = product.size;
   const auto matrix_bytes = [&](DType dtype) {
     return static_cast<std::size_t>(size * size * size_bytes(dtype));
   };
-  const DeviceMemory a = allocate(driver, matrix_bytes(product.dtype));
-  const DeviceMemory b = allocate(driver, matrix_bytes(product.dtype));
-  const DeviceMemory c = allocate(driver, matrix_bytes(product.out));
+  const DeviceMemory a = allocate(engine.driver(), matrix_bytes(product.dtype));
+  const DeviceMemory b = allocate(engine.driver(), matrix_bytes(product.dtype));
+  const DeviceMemory c = allocate(engine.driver(), matrix_bytes(product.out));
   const bool floating = is_floating(product.dtype);
   for (const auto& [matrix, name] : {std::pair{&a, "a"}, std::pair{&b, "b"}}) {
     const double most = product.dtype == DType::e4m3 ? largest(product.dtype) / 7 : 1;
@@ -76,9 +78,9 @@ double product_flops_per_s(const Driver& driver, CUstream stream, const SupportK
   call.operands["out"] = {c.get(), product.out, {size, size}};
   call.options = {{"transpose_a", false}, {"transpose_b", true}};
   try {
-    const LtMatmul matmul(driver, stream, cublas, call, product.compute);
+    const LtMatmul matmul(engine, call, product.compute);
     matmul.enqueue(0, c.get());
-    driver.cuStreamSynchronize(stream);
+    support.synchronise();
     const double time_ns =
         timer.quick_median_ns({[&] { matmul.enqueue(0, c.get()); }}, kProductSamples);
     const auto n = static_cast<double>(size);
@@ -161,18 +163,18 @@ double bytes_per_s_of(const Ceilings& ceilings, Preparation preparation) {
 
 }  // namespace
 
-Ceilings measure_ceilings(const Driver& driver, CUstream stream, const SupportKernels& support,
-                          OperationEngine& engine, Timer& timer, std::size_t l2_bytes) {
+Ceilings measure_ceilings(OperationEngine& engine, Timer& timer, std::size_t l2_bytes) {
+  const SupportKernels& support = engine.support();
   Ceilings ceilings;
   ceilings.clock_mhz = timer.boost_clock_mhz();
   {
     std::size_t free_bytes = 0, total_bytes = 0;
-    driver.cuMemGetInfo(&free_bytes, &total_bytes);
+    engine.driver().cuMemGetInfo(&free_bytes, &total_bytes);
     const std::size_t bytes = std::min(kMostCopyBytes, free_bytes / 4) / 4096 * 4096;
-    const DeviceMemory data = allocate(driver, bytes);
+    const DeviceMemory data = allocate(engine.driver(), bytes);
     support.fill(Generator::normal, DType::f32, data.get(), static_cast<std::int64_t>(bytes / 4), 1,
                  0, 1);
-    ceilings.copy_bytes_per_s = copy_bytes_per_s(driver, stream, timer, data.get(), bytes);
+    ceilings.copy_bytes_per_s = copy_bytes_per_s(support, timer, data.get(), bytes);
     ceilings.read_bytes_per_s =
         static_cast<double>(bytes) /
         (timer.quick_median_ns({[&] { support.read(data.get(), bytes); }}, kSamples) * 1e-9);
@@ -187,16 +189,15 @@ Ceilings measure_ceilings(const Driver& driver, CUstream stream, const SupportKe
   ceilings.launch_ns = launches_ns(1);
   ceilings.next_launch_ns =
       std::max(0.0, (launches_ns(1 + kFurtherLaunches) - ceilings.launch_ns) / kFurtherLaunches);
-  const Cublas* cublas = nullptr;
   try {
-    cublas = &engine.cublas();
+    engine.cublas();
   } catch (const CudaError&) {
     throw;
   } catch (const Error&) {
     return ceilings;
   }
   const auto rate = [&](const Product& product) {
-    return product_flops_per_s(driver, stream, support, *cublas, timer, product);
+    return product_flops_per_s(engine, timer, product);
   };
   ceilings.bf16_flops_per_s = rate({DType::bf16, DType::bf16, 8192, CUBLAS_COMPUTE_32F});
   ceilings.fp8_flops_per_s = rate({DType::e4m3, DType::bf16, 8192, CUBLAS_COMPUTE_32F});

@@ -11,8 +11,7 @@ namespace assay {
 
 /// Measures what the GPU can do at most, in about a second. The rates of products stay 0 when
 /// cuBLAS is not there, and each where it cannot do such a product.
-Ceilings measure_ceilings(const Driver& driver, CUstream stream, const SupportKernels& support,
-                          OperationEngine& engine, Timer& timer, std::size_t l2_bytes);
+Ceilings measure_ceilings(OperationEngine& engine, Timer& timer, std::size_t l2_bytes);
 
 /// The least times that the ceilings allow for parts of `plan`, which took `time_ns`; 0 where no
 /// ceiling is known. Operations on f32 are those without tensor cores, unless they were done faster

@@ -171,20 +171,11 @@ struct Checker::Slots {
   std::size_t num_inputs, num_outputs, num_variables, num_prepared, num_buffers;
 };
 
-Checker::Checker(const Driver& driver, CUstream stream, const SupportKernels& support)
-    : driver_(&driver), stream_(stream), support_(&support) {}
-
 void Checker::reserve(std::size_t bytes) {
   if (bytes <= capacity_) return;
-  results_ = allocate(*driver_, bytes);
-  mirror_ = allocate_pinned(*driver_, bytes);
+  results_ = allocate(support_->driver(), bytes);
+  mirror_ = allocate_pinned(support_->driver(), bytes);
   capacity_ = bytes;
-}
-
-void Checker::read_back(std::size_t bytes) {
-  driver_->cuMemcpyDtoHAsync(mirror_.get(), results_.get(), bytes, stream_);
-  driver_->check(driver_->cuStreamSynchronize.result(stream_),
-                 "cuStreamSynchronize after a launch");
 }
 
 CheckReport Checker::check(const CheckedBuffers& buffers, const GuardZones& zones,
@@ -192,7 +183,9 @@ CheckReport Checker::check(const CheckedBuffers& buffers, const GuardZones& zone
   const Slots slots(buffers);
   reserve(slots.bytes());
   const CUdeviceptr results = results_.get();
-  driver_->cuMemsetD8Async(results, 0, slots.bytes(), stream_);
+  const Driver& driver = support_->driver();
+  const CUstream stream = support_->stream();
+  driver.cuMemsetD8Async(results, 0, slots.bytes(), stream);
   zones.check(results + slots.guard(0));
   const auto hash_inputs = [&](const auto& slot) {
     for (std::size_t i = 0; i < slots.num_inputs; ++i) {
@@ -209,7 +202,7 @@ CheckReport Checker::check(const CheckedBuffers& buffers, const GuardZones& zone
     const auto& [buffer, seal] = buffers.prepared[i];
     const CUdeviceptr hash = results + slots.prepared(i);
     support_->hash(buffer.data, buffer.bytes, hash);
-    driver_->cuMemcpyDtoDAsync(hash + 8, seal, sizeof(std::uint64_t), stream_);
+    driver.cuMemcpyDtoDAsync(hash + 8, seal, sizeof(std::uint64_t), stream);
   }
   refer();
   hash_inputs([&](std::size_t i) { return slots.remade(i); });
@@ -229,7 +222,8 @@ CheckReport Checker::check(const CheckedBuffers& buffers, const GuardZones& zone
     const auto bytes = static_cast<std::size_t>(found.elements() * size_bytes(found.dtype));
     support_->hash(found.data, bytes, results + slots.hash(slots.num_inputs + i));
   }
-  read_back(slots.bytes());
+  driver.cuMemcpyDtoHAsync(mirror_.get(), results, slots.bytes(), stream);
+  driver.check(driver.cuStreamSynchronize.result(stream), "cuStreamSynchronize after a launch");
 
   const auto at = [this](std::size_t offset) {
     return static_cast<const unsigned char*>(mirror_.get()) + offset;
@@ -281,7 +275,11 @@ CheckReport Checker::check(const CheckedBuffers& buffers, const GuardZones& zone
     // hit the sizes of the terms, it widened the bounds.
     const bool terms_changed =
         output.terms() != 0 && word(slots.terms(i)) != output.reference->terms_hash;
-    if (terms_changed || (failure && reference_changed(output))) {
+    const auto reference_changed = [&] {
+      const ReferenceOutput& reference = *output.reference;
+      return support_->hash_of(reference.operand.data, reference.bytes()) != reference.hash;
+    };
+    if (terms_changed || (failure && reference_changed())) {
       report.damaged_reference = true;
       failure =
           incorrect("out_of_bounds",
@@ -311,16 +309,15 @@ CheckReport Checker::check(const CheckedBuffers& buffers, const GuardZones& zone
 Checker::ComparedPair Checker::pair_of(const CheckedOutput& output) const {
   ComparedPair pair;
   const Operand whole{output.buffer.data, output.dtype, output.shape};
-  pair.found = take_part(*driver_, stream_, *support_, output.part, whole, pair.memory[0]);
-  pair.expected = take_part(*driver_, stream_, *support_, output.part, output.reference->operand,
-                            pair.memory[1]);
+  pair.found = take_part(*support_, output.part, whole, pair.memory[0]);
+  pair.expected = take_part(*support_, output.part, output.reference->operand, pair.memory[1]);
   return pair;
 }
 
 std::string Checker::element_text(const CheckedOutput& output, const ComparedPair& pair,
                                   std::uint64_t index) const {
   const auto read = [&](const Operand& operand) {
-    DeviceWord<double> word(*driver_, stream_);
+    DeviceWord<double> word(*support_);
     support_->gather(operand.dtype, operand.data, static_cast<std::int64_t>(index), 1, 1,
                      word.pointer());
     return word.read();
@@ -341,16 +338,15 @@ std::string Checker::wrong_places_text(const CheckedOutput& output,
   constexpr std::int64_t kMostElements = 1 << 26, kAtOnce = 1 << 20;
   const std::int64_t count = pair.found.elements();
   if (output.part.sorted || output.part.sum || count > kMostElements) return "";
-  const DeviceMemory memory = allocate(*driver_, sizeof(double) * kAtOnce);
+  const DeviceMemory memory = allocate(support_->driver(), sizeof(double) * kAtOnce);
   std::vector<double> found(kAtOnce), expected(kAtOnce), terms(kAtOnce);
   std::vector<std::int64_t> bad;
   for (std::int64_t begin = 0; begin < count; begin += kAtOnce) {
     const std::int64_t size = std::min(kAtOnce, count - begin);
     const auto read = [&](DType dtype, CUdeviceptr data, std::vector<double>& values) {
       support_->gather(dtype, data, begin, 1, size, memory.get());
-      driver_->cuMemcpyDtoHAsync(values.data(), memory.get(),
-                                 sizeof(double) * static_cast<std::size_t>(size), stream_);
-      driver_->cuStreamSynchronize(stream_);
+      support_->download(values.data(), memory.get(),
+                         sizeof(double) * static_cast<std::size_t>(size));
     };
     read(pair.found.dtype, pair.found.data, found);
     read(pair.expected.dtype, pair.expected.data, expected);
@@ -367,12 +363,6 @@ std::string Checker::wrong_places_text(const CheckedOutput& output,
   if (bad.empty()) return "";
   const bool is_whole = count == element_count(output.shape);  // else a first part of the elements
   return "; " + pattern_of(is_whole ? output.shape : std::vector{count}, bad);
-}
-
-bool Checker::reference_changed(const CheckedOutput& output) const {
-  DeviceWord<std::uint64_t> hash(*driver_, stream_);
-  support_->hash(output.reference->operand.data, output.reference->bytes(), hash.pointer());
-  return hash.read() != output.reference->hash;
 }
 
 std::string pattern_of(const std::vector<std::int64_t>& shape,

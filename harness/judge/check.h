@@ -71,7 +71,7 @@ struct CheckReport {
 /// zones around all of them. It takes one batch of kernels and one copy.
 class Checker {
  public:
-  Checker(const Driver& driver, CUstream stream, const SupportKernels& support);
+  explicit Checker(const SupportKernels& support) : support_(&support) {}
 
   /// Takes the traces of a launch in guard zones, of `buffers`, and in inputs. Then `refer` makes
   /// the inputs anew, so that nothing that a kernel left there counts, and has each output know its
@@ -87,7 +87,6 @@ class Checker {
     std::array<DeviceMemory, 2> memory;  // of what had to be made
   };
 
-  void read_back(std::size_t bytes);
   void reserve(std::size_t bytes);
   ComparedPair pair_of(const CheckedOutput& output) const;
   std::string element_text(const CheckedOutput& output, const ComparedPair& pair,
@@ -95,10 +94,7 @@ class Checker {
   /// "; wrong are the last 8 columns (from 56 on)", see pattern_of. Empty for an output of which no
   /// place is compared, and for a huge one.
   std::string wrong_places_text(const CheckedOutput& output, const ComparedPair& pair) const;
-  bool reference_changed(const CheckedOutput& output) const;
 
-  const Driver* driver_;
-  CUstream stream_;
   const SupportKernels* support_;
   DeviceMemory results_;
   PinnedMemory mirror_;

@@ -60,13 +60,11 @@ int to_int(std::int64_t value) {
 
 }  // namespace
 
-LtMatmul::LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas,
-                   const OperationCall& call, cublasComputeType_t compute)
-    : driver_(&driver),
-      stream_(stream),
+LtMatmul::LtMatmul(OperationEngine& engine, const OperationCall& call, cublasComputeType_t compute)
+    : support_(&engine.support()),
       a_(call.operand("a").data),
       b_(call.operand("b").data),
-      product_(cublas, shape_of(call), compute) {
+      product_(engine.cublas(), shape_of(call), compute) {
   set_epilogue(call);
   set_scales(call);
   algorithms_ = product_.algorithms();
@@ -78,7 +76,7 @@ LtMatmul::LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas,
   for (const cublasLtMatmulHeuristicResult_t& offered : algorithms_) {
     workspace_bytes_ = std::max(workspace_bytes_, offered.workspaceSize);
   }
-  if (workspace_bytes_ > 0) workspace_ = allocate(driver, workspace_bytes_);
+  if (workspace_bytes_ > 0) workspace_ = allocate(engine.driver(), workspace_bytes_);
 }
 
 void LtMatmul::set_epilogue(const OperationCall& call) {
@@ -110,7 +108,7 @@ void LtMatmul::set_scales(const OperationCall& call) {
 
 void LtMatmul::enqueue(int algorithm, CUdeviceptr out) const {
   product_.enqueue(algorithms_[static_cast<std::size_t>(algorithm)].algo, a_, b_, out,
-                   workspace_.get(), workspace_bytes_, stream_);
+                   workspace_.get(), workspace_bytes_, support_->stream());
 }
 
 std::vector<int> LtMatmul::shortlist(Timer& timer, CUdeviceptr out, std::size_t most) {
@@ -124,7 +122,7 @@ std::vector<int> LtMatmul::shortlist(Timer& timer, CUdeviceptr out, std::size_t 
     } catch (const Error&) {
       continue;  // the heuristic offers some algorithms that do not run
     }
-    driver_->cuStreamSynchronize(stream_);
+    support_->synchronise();
     samples_ns[i];
   }
   for (int round = 0; round < kQuickRounds; ++round) {
@@ -154,8 +152,7 @@ std::string LtMatmul::describe(int algorithm) const {
                      LtProduct::kWorkspaceMib);
 }
 
-GroupedMatmul::GroupedMatmul(const Driver& driver, OperationEngine& engine,
-                             const OperationCall& call)
+GroupedMatmul::GroupedMatmul(OperationEngine& engine, const OperationCall& call)
     : stream_(engine.stream()),
       cublas_(&engine.cublas()),
       type_(cuda_type(call.operand("a").dtype)),
@@ -184,9 +181,8 @@ GroupedMatmul::GroupedMatmul(const Driver& driver, OperationEngine& engine,
   all.insert(all.end(), second_data.begin(), second_data.end());
   all.insert(all.end(), out_data.begin(), out_data.end());
   const std::size_t bytes = all.size() * sizeof(CUdeviceptr);
-  pointers_ = allocate(driver, bytes);
-  driver.cuMemcpyHtoDAsync(pointers_.get(), all.data(), bytes, stream_);
-  driver.cuStreamSynchronize(stream_);
+  pointers_ = allocate(engine.driver(), bytes);
+  engine.support().upload(pointers_.get(), all.data(), bytes);
 }
 
 void GroupedMatmul::enqueue() const {

@@ -20,7 +20,7 @@ class LtMatmul {
   /// `bias` for each column, and the flags `relu` and `gelu`, which are done with the product. With
   /// `a_scales` and `b_scales` its factors are small floating numbers, as of a scaled_gemm.
   /// Throws Failure when it is no gemm, Error when cuBLASLt has no algorithm for it.
-  LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas, const OperationCall& call,
+  LtMatmul(OperationEngine& engine, const OperationCall& call,
            cublasComputeType_t compute = CUBLAS_COMPUTE_32F);
 
   int num_algorithms() const { return static_cast<int>(algorithms_.size()); }
@@ -38,8 +38,7 @@ class LtMatmul {
   void set_epilogue(const OperationCall& call);
   void set_scales(const OperationCall& call);
 
-  const Driver* driver_;
-  CUstream stream_;
+  const SupportKernels* support_;
   CUdeviceptr a_, b_;
   LtProduct product_;
   DeviceMemory workspace_;
@@ -53,7 +52,7 @@ class GroupedMatmul {
  public:
   /// `call` has all operands, `out` in the dtype that the product is written in. Throws Failure
   /// `oracle` for groups that do not fit.
-  GroupedMatmul(const Driver& driver, OperationEngine& engine, const OperationCall& call);
+  GroupedMatmul(OperationEngine& engine, const OperationCall& call);
 
   /// Enqueues the products. Throws Error.
   void enqueue() const;

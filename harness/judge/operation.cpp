@@ -102,13 +102,12 @@ std::vector<double> OperationEngine::read(const Operand& operand, std::int64_t f
                                           std::int64_t step, std::int64_t count) {
   const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(double);
   if (count > staging_elements_) {
-    staging_ = allocate(*driver_, bytes);
+    staging_ = allocate(driver(), bytes);
     staging_elements_ = count;
   }
   std::vector<double> values(static_cast<std::size_t>(count));
   support_->gather(operand.dtype, operand.data, first, step, count, staging_.get());
-  driver_->cuMemcpyDtoHAsync(values.data(), staging_.get(), bytes, stream_);
-  driver_->cuStreamSynchronize(stream_);
+  support_->download(values.data(), staging_.get(), bytes);
   return values;
 }
 
@@ -122,7 +121,7 @@ std::array<Operand, 2> OperationEngine::place(const Operand& a, const Operand& b
   const std::size_t bytes = bytes_of(a) + bytes_of(b);
   if (bytes > room.bytes) {
     room = {};  // before there are both
-    room = {allocate(*driver_, bytes), bytes};
+    room = {allocate(driver(), bytes), bytes};
   }
   std::array<Operand, 2> placed = {a, b};
   CUdeviceptr data = room.memory.get();

@@ -75,16 +75,15 @@ Strided per_column(const Operand* operand);
 /// What operations compute with. A library is loaded when an operation first needs it.
 class OperationEngine {
  public:
-  OperationEngine(const Driver& driver, CUstream stream, const SupportKernels& support)
-      : driver_(&driver), stream_(stream), support_(&support) {}
+  explicit OperationEngine(const SupportKernels& support) : support_(&support) {}
 
   /// Throws Error when cuBLAS is not there.
   const Cublas& cublas();
   /// Throws Error when cuSPARSE is not there.
   const Cusparse& cusparse();
-  const Driver& driver() const { return *driver_; }
+  const Driver& driver() const { return support_->driver(); }
   const SupportKernels& support() const { return *support_; }
-  CUstream stream() const { return stream_; }
+  CUstream stream() const { return support_->stream(); }
 
   /// See ReadElements.
   std::vector<double> read(const Operand& operand, std::int64_t first, std::int64_t step,
@@ -99,8 +98,6 @@ class OperationEngine {
   void release();
 
  private:
-  const Driver* driver_;
-  CUstream stream_;
   const SupportKernels* support_;
   std::unique_ptr<Cublas> cublas_;
   std::unique_ptr<Cusparse> cusparse_;
@@ -161,6 +158,13 @@ const Operation& operation_of(OperationId id);
 template <typename... Parts>
 Failure oracle_failure(fmt::format_string<Parts...> format, Parts&&... parts) {
   return {Status::runtime, "oracle", fmt::format(format, std::forward<Parts>(parts)...)};
+}
+
+/// The only object of an operation's class.
+template <typename Class>
+const Operation& only() {
+  static const Class operation;
+  return operation;
 }
 
 namespace operation {

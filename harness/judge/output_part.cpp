@@ -43,17 +43,17 @@ std::string part_text(const OutputPart& part, const std::string& name,
   return coordinate_text(name, shape, index);
 }
 
-Operand take_part(const Driver& driver, CUstream stream, const SupportKernels& support,
-                  const OutputPart& part, const Operand& whole, DeviceMemory& memory) {
+Operand take_part(const SupportKernels& support, const OutputPart& part, const Operand& whole,
+                  DeviceMemory& memory) {
   const std::int64_t elements = part.first > 0 ? part.first : whole.elements();
   Operand made{whole.data, whole.dtype, {compared_elements(part, elements)}};
   if (part.sorted) {
     const auto places = static_cast<std::size_t>(SupportKernels::sort_places(elements));
-    memory = allocate(driver, places * kWidestBytes);
+    memory = allocate(support.driver(), places * kWidestBytes);
     support.sort(whole.dtype, whole.data, elements, memory.get());
   } else if (part.sum) {
-    memory = allocate(driver, kWidestBytes);
-    driver.cuMemsetD8Async(memory.get(), 0, kWidestBytes, stream);
+    memory = allocate(support.driver(), kWidestBytes);
+    support.driver().cuMemsetD8Async(memory.get(), 0, kWidestBytes, support.stream());
     support.sum(whole.dtype, whole.data, elements, memory.get());
   } else {
     return made;

@@ -24,8 +24,8 @@ std::string part_text(const OutputPart& part, const std::string& name,
                       const std::vector<std::int64_t>& shape, std::uint64_t index);
 
 /// The part of `whole`. What has to be made for it is enqueued, and lies in `memory`.
-Operand take_part(const Driver& driver, CUstream stream, const SupportKernels& support,
-                  const OutputPart& part, const Operand& whole, DeviceMemory& memory);
+Operand take_part(const SupportKernels& support, const OutputPart& part, const Operand& whole,
+                  DeviceMemory& memory);
 
 /// The tolerance of a part, from that of the whole, whose reference has the root mean square `rms`.
 /// The errors of a sum are those of its terms, and may all have one sign.

@@ -32,9 +32,7 @@ std::string key_of(const Plan& plan, const InputMap& inputs) {
   for (const ReferencePlan& step : plan.reference) {
     for (const auto& [role, name] : step.operands) add_buffer(name);
     if (!step.kernel) continue;
-    for (const ArgPlan& arg : step.kernel->args) {
-      if (const auto* buffer = std::get_if<BufferPlan>(&arg)) add_buffer(buffer->name);
-    }
+    for (const BufferPlan* buffer : step.kernel->buffers()) add_buffer(buffer->name);
   }
   return key.dump();
 }
@@ -107,13 +105,8 @@ OperationCall reference_call(const Plan& plan, std::size_t index, const InputMap
   return call;
 }
 
-References::References(const Driver& driver, CUstream stream, const SupportKernels& support,
-                       OperationEngine& engine)
-    : driver_(&driver),
-      stream_(stream),
-      support_(&support),
-      engine_(&engine),
-      sums_(driver, stream) {}
+References::References(OperationEngine& engine)
+    : support_(&engine.support()), engine_(&engine), sums_(engine.support()) {}
 
 std::shared_ptr<const Reference> References::get(const Plan& plan, const InputMap& inputs) {
   std::string drawn = seeds_of(inputs);
@@ -202,21 +195,16 @@ void References::add_step(const Plan& plan, std::size_t index, const InputMap& i
     output.operand = {output.memory.get(), step.round.value_or(kept_in(buffer, wide)),
                       made[i].extents};
     if (output.operand.data == 0) {
-      output.memory = allocate(*driver_, output.bytes());
+      output.memory = allocate(support_->driver(), output.bytes());
       output.operand.data = output.memory.get();
     }
-    if (i == 0 && operation.makes_terms(call)) {
-      if (!output.terms_memory) output.terms_memory = allocate(*driver_, output.terms_bytes());
-      call.terms[role] = output.terms_memory.get();
-    } else {
-      output.terms_memory = {};
-    }
-    if (i == 0 && operation.makes_parts(call)) {
-      if (!output.parts_memory) output.parts_memory = allocate(*driver_, output.terms_bytes());
-      call.parts[role] = output.parts_memory.get();
-    } else {
-      output.parts_memory = {};
-    }
+    const auto make_room = [&](bool is_made, DeviceMemory& memory) {
+      if (!is_made) memory = {};
+      if (is_made && !memory) memory = allocate(support_->driver(), output.terms_bytes());
+      return memory.get();
+    };
+    call.terms[role] = make_room(i == 0 && operation.makes_terms(call), output.terms_memory);
+    call.parts[role] = make_room(i == 0 && operation.makes_parts(call), output.parts_memory);
     call.operands[role] = output.operand;
   }
   operation.compute(call, *engine_);
@@ -254,10 +242,9 @@ void References::add_file(const Plan& plan, const ReferencePlan& step, Reference
       throw oracle_failure("{} has {} bytes, but {} has {}", step.file, content.size(), name,
                            bytes);
     }
-    output.memory = allocate(*driver_, bytes);
+    output.memory = allocate(support_->driver(), bytes);
     output.operand = {output.memory.get(), buffer.dtype, buffer.shape};
-    driver_->cuMemcpyHtoDAsync(output.operand.data, content.data(), bytes, stream_);
-    driver_->cuStreamSynchronize(stream_);
+    support_->upload(output.operand.data, content.data(), bytes);
     // What made it is not known, and it was rounded to be recorded.
     output.arithmetic = of_functions();
     output.arithmetic += sum_of_unknown_products(step.sum_length);
@@ -278,33 +265,31 @@ void References::add_kernel(const Plan& plan, const ReferenceKernelPlan& kernel,
     const ReferenceOutput* earlier = reference.find(name);
     return earlier != nullptr
                ? earlier->hash
-               : hash_of(inputs.at(name)->buffer.data, inputs.at(name)->buffer.bytes);
+               : support_->hash_of(inputs.at(name)->buffer.data, inputs.at(name)->buffer.bytes);
   };
   const auto check_inputs = [&] {
     for (const auto& [name, hash] : hashes) {
       const ReferenceOutput* earlier = reference.find(name);
       const std::size_t bytes =
           earlier != nullptr ? earlier->bytes() : inputs.at(name)->buffer.bytes;
-      if (hash_of(address_of(name), bytes) == hash) continue;
+      if (support_->hash_of(address_of(name), bytes) == hash) continue;
       throw oracle_failure("the reference {} of {} changed {}, which it was to read",
                            kernel.launch.entry, kernel.source, name);
     }
   };
   Arithmetic before;
-  for (const ArgPlan& arg : kernel.args) {
-    const auto* buffer = std::get_if<BufferPlan>(&arg);
-    const ReferenceOutput* earlier = reference.find(buffer == nullptr ? "" : buffer->name);
+  for (const BufferPlan* buffer : kernel.buffers()) {
+    const ReferenceOutput* earlier = reference.find(buffer->name);
     if (earlier != nullptr) before += earlier->arithmetic;
   }
   std::map<std::string, ReferenceOutput> made;
   try {
     if (!reference.drawn.empty()) {
-      rerun_reference_kernel(*driver_, stream_, kernel, address_of, [&](const std::string& name) {
+      rerun_reference_kernel(*support_, kernel, address_of, [&](const std::string& name) {
         return reference.outputs.at(name).operand.data;
       });
-      for (const ArgPlan& arg : kernel.args) {
-        const auto* buffer = std::get_if<BufferPlan>(&arg);
-        if (buffer == nullptr || !is_output(buffer->role)) continue;
+      for (const BufferPlan* buffer : kernel.buffers()) {
+        if (!is_output(buffer->role)) continue;
         ReferenceOutput& output = reference.outputs.at(buffer->name);
         output.terms_memory = {};  // a step before may have made them
         output.parts_memory = {};
@@ -313,12 +298,10 @@ void References::add_kernel(const Plan& plan, const ReferenceKernelPlan& kernel,
       }
       return;
     }
-    for (const ArgPlan& arg : kernel.args) {
-      const auto* buffer = std::get_if<BufferPlan>(&arg);
-      if (buffer == nullptr || buffer->role != Role::in) continue;
-      hashes[buffer->name] = hash_read(buffer->name);
+    for (const BufferPlan* buffer : kernel.buffers()) {
+      if (buffer->role == Role::in) hashes[buffer->name] = hash_read(buffer->name);
     }
-    made = run_reference_kernel(*driver_, stream_, *support_, kernel, address_of, check_inputs);
+    made = run_reference_kernel(*support_, kernel, address_of, check_inputs);
   } catch (const CudaError& error) {
     throw oracle_failure("the reference {} of {} cannot run: {}", kernel.launch.entry,
                          kernel.source, error.what());
@@ -332,7 +315,7 @@ void References::add_kernel(const Plan& plan, const ReferenceKernelPlan& kernel,
     describe(name, output);
     ReferenceOutput& kept = reference.outputs[name];
     // What a step before made of an in-out argument is left in no memory that is given back.
-    if (kept.memory) poison(*driver_, kept.operand.data, kept.bytes() / 4 * 4, stream_);
+    if (kept.memory) poison(*support_, kept.operand.data, kept.bytes() / 4 * 4);
     kept = std::move(output);
     reference.made.insert(name);
   }
@@ -361,12 +344,6 @@ void References::describe(const std::string& name, ReferenceOutput& output) cons
   const double terms = root_of_mean(sums.squared_terms);
   output.terms_rms = std::isfinite(terms) ? terms : 0;
   output.terms_hash = sums.terms_hash;
-}
-
-std::uint64_t References::hash_of(CUdeviceptr data, std::size_t bytes) const {
-  DeviceWord<std::uint64_t> hash(*driver_, stream_);
-  support_->hash(data, bytes, hash.pointer());
-  return hash.read();
 }
 
 bool spot_check(const OperationRow& row, const Operation& operation, const OperationCall& call,

@@ -70,8 +70,7 @@ OperationCall reference_call(const Plan& plan, std::size_t index, const InputMap
 /// Computes references and keeps their memory, since the trials of a problem share it.
 class References {
  public:
-  References(const Driver& driver, CUstream stream, const SupportKernels& support,
-             OperationEngine& engine);
+  explicit References(OperationEngine& engine);
 
   /// The reference for what is in the inputs now. It is computed if they were drawn anew, in the
   /// same memory. Waits for the stream. Throws Failure `oracle` when an operation cannot be done,
@@ -92,10 +91,7 @@ class References {
   void add_kernel(const Plan& plan, const ReferenceKernelPlan& kernel, const InputMap& inputs,
                   Reference& reference);
   void describe(const std::string& name, ReferenceOutput& output) const;
-  std::uint64_t hash_of(CUdeviceptr data, std::size_t bytes) const;
 
-  const Driver* driver_;
-  CUstream stream_;
   const SupportKernels* support_;
   OperationEngine* engine_;
   std::map<std::string, std::shared_ptr<Reference>> kept_;

@@ -13,6 +13,7 @@
 #include "judge/tolerance.h"
 #include "support/arena.h"
 #include "support/device_word.h"
+#include "support/fill_kernel.h"
 
 namespace assay {
 namespace {
@@ -30,21 +31,13 @@ Arithmetic arithmetic_of(const ReferenceKernelPlan& kernel) {
   return arithmetic += sum_of_unknown_products(kernel.sum_length);
 }
 
-Plan plan_of(const ReferenceKernelPlan& kernel) {
-  Plan plan;
-  plan.args = kernel.args;
-  plan.launches.assign(std::max<std::size_t>(kernel.passes.size(), 1), kernel.launch);
-  for (std::size_t pass = 0; pass < kernel.passes.size(); ++pass) {
-    plan.launches[pass].args = kernel.passes[pass];
-  }
-  return plan;
-}
-
 class Run {
  public:
   /// Fills what is written, scratch and the guard zones around them with `word`, and launches.
-  Run(const Driver& driver, CUstream stream, const ReferenceKernelPlan& kernel,
-      const std::string& cubin, const AddressOf& address_of, std::uint32_t word) {
+  Run(const SupportKernels& support, const ReferenceKernelPlan& kernel, const std::string& cubin,
+      const AddressOf& address_of, std::uint32_t word) {
+    const Driver& driver = support.driver();
+    const CUstream stream = support.stream();
     const Plan plan = plan_of(kernel);
     for (const BufferPlan* buffer : plan.buffers()) {
       if (!is_output(buffer->role) && buffer->role != Role::scratch) continue;
@@ -65,7 +58,7 @@ class Run {
       return address_of(name);
     });
     launcher.enqueue(stream);
-    driver.cuStreamSynchronize(stream);
+    support.synchronise();
   }
 
   std::vector<Written> written;
@@ -73,22 +66,21 @@ class Run {
 
 class Comparer {
  public:
-  Comparer(const Driver& driver, CUstream stream, const SupportKernels& support,
-           const ReferenceKernelPlan& kernel)
-      : driver_(driver), stream_(stream), support_(support), kernel_(kernel) {}
+  Comparer(const SupportKernels& support, const ReferenceKernelPlan& kernel)
+      : support_(support), kernel_(kernel) {}
 
   /// `second` must hold what `first` holds, as far as a sum in another order may.
   void compare(const Written& first, const Written& second) const {
     const BufferPlan& plan = first.plan;
     // What nothing is compared with may be anything.
     const std::int64_t elements = compared_elements({plan.checked}, plan.elements());
-    DeviceWord<double> squares(driver_, stream_);
+    DeviceWord<double> squares(support_);
     support_.sum_squares(plan.dtype, first.buffer.data, elements, squares.pointer());
     const double rms = std::sqrt(squares.read() / static_cast<double>(elements));
     if (!std::isfinite(rms)) fail("made a NaN or an infinity in {}", plan.name);
     const Tolerance tolerance =
         derive_tolerance(plan.dtype, arithmetic_of(kernel_), {elements, rms});
-    DeviceWord<Comparison> result(driver_, stream_);
+    DeviceWord<Comparison> result(support_);
     support_.compare(plan.dtype, second.buffer.data, plan.dtype, first.buffer.data, 0, elements,
                      tolerance.element, result.pointer());
     const Comparison found = result.read();
@@ -105,8 +97,8 @@ class Comparer {
 
   /// Nothing around a buffer may have changed. Its guard zones hold the poison word.
   void check_guards(const Written& written) const {
-    DeviceWord<std::array<std::uint64_t, 2>> found(driver_, stream_);
-    GuardZones(driver_, stream_, support_, {written.buffer}).check(found.pointer());
+    DeviceWord<std::array<std::uint64_t, 2>> found(support_);
+    GuardZones(support_, {written.buffer}).check(found.pointer());
     if (found.read() != std::array<std::uint64_t, 2>{}) {
       fail("wrote outside of {}", written.buffer.name);
     }
@@ -120,23 +112,22 @@ class Comparer {
   }
 
   double read(const Written& written, std::uint64_t index) const {
-    DeviceWord<double> word(driver_, stream_);
+    DeviceWord<double> word(support_);
     support_.gather(written.plan.dtype, written.buffer.data, static_cast<std::int64_t>(index), 1, 1,
                     word.pointer());
     return word.read();
   }
 
-  const Driver& driver_;
-  CUstream stream_;
   const SupportKernels& support_;
   const ReferenceKernelPlan& kernel_;
 };
 
 }  // namespace
 
-void rerun_reference_kernel(const Driver& driver, CUstream stream,
-                            const ReferenceKernelPlan& kernel, const AddressOf& address_of,
-                            const AddressOf& output_of) {
+void rerun_reference_kernel(const SupportKernels& support, const ReferenceKernelPlan& kernel,
+                            const AddressOf& address_of, const AddressOf& output_of) {
+  const Driver& driver = support.driver();
+  const CUstream stream = support.stream();
   const Plan plan = plan_of(kernel);
   std::map<std::string, DeviceMemory> scratch;
   for (const BufferPlan* buffer : plan.buffers()) {
@@ -145,7 +136,7 @@ void rerun_reference_kernel(const Driver& driver, CUstream stream,
     const std::size_t whole_bytes = (bytes + 3) / 4 * 4;
     if (buffer->role == Role::scratch) {
       const DeviceMemory& memory = scratch[buffer->name] = allocate(driver, whole_bytes);
-      poison(driver, memory.get(), whole_bytes, stream);
+      poison(support, memory.get(), whole_bytes);
     }
     if (!is_output(buffer->role)) continue;
     const CUdeviceptr data = output_of(buffer->name);
@@ -155,7 +146,7 @@ void rerun_reference_kernel(const Driver& driver, CUstream stream,
       if (from == data) continue;
       driver.cuMemcpyDtoDAsync(data, from, bytes, stream);
     } else {
-      poison(driver, data, whole_bytes, stream);
+      poison(support, data, whole_bytes);
     }
   }
   const Launcher launcher(driver, plan, read_file(kernel.cubin_path), [&](const std::string& name) {
@@ -168,21 +159,20 @@ void rerun_reference_kernel(const Driver& driver, CUstream stream,
   // A kernel can read memory that is given back.
   for (const auto& [name, memory] : scratch) {
     const auto bytes = static_cast<std::size_t>(plan.find_buffer(name)->bytes());
-    poison(driver, memory.get(), (bytes + 3) / 4 * 4, stream);
+    poison(support, memory.get(), (bytes + 3) / 4 * 4);
   }
-  driver.cuStreamSynchronize(stream);
+  support.synchronise();
 }
 
 std::map<std::string, ReferenceOutput> run_reference_kernel(
-    const Driver& driver, CUstream stream, const SupportKernels& support,
-    const ReferenceKernelPlan& kernel, const AddressOf& address_of,
+    const SupportKernels& support, const ReferenceKernelPlan& kernel, const AddressOf& address_of,
     const std::function<void()>& check_inputs) {
   const std::string cubin = read_file(kernel.cubin_path);
   // No byte is the same in both words. The second is what comparisons know as unwritten.
-  const Run first(driver, stream, kernel, cubin, address_of, ~kPoisonWord);
+  const Run first(support, kernel, cubin, address_of, ~kPoisonWord);
   check_inputs();
-  Run second(driver, stream, kernel, cubin, address_of, kPoisonWord);
-  const Comparer comparer(driver, stream, support, kernel);
+  Run second(support, kernel, cubin, address_of, kPoisonWord);
+  const Comparer comparer(support, kernel);
   std::map<std::string, ReferenceOutput> outputs;
   for (std::size_t i = 0; i < second.written.size(); ++i) {
     Written& written = second.written[i];
@@ -199,10 +189,10 @@ std::map<std::string, ReferenceOutput> run_reference_kernel(
   for (const Run* const run : {&first, &std::as_const(second)}) {
     for (const Written& copy : run->written) {
       if (!copy.memory) continue;  // it is an output now
-      poison(driver, copy.buffer.begin, copy.buffer.end - copy.buffer.begin, stream);
+      poison(support, copy.buffer.begin, copy.buffer.end - copy.buffer.begin);
     }
   }
-  driver.cuStreamSynchronize(stream);
+  support.synchronise();
   return outputs;
 }
 

@@ -14,13 +14,11 @@ namespace assay {
 /// the first time `check_inputs` may throw. Throws Failure `oracle` for an element that it did not
 /// write, for one that came out otherwise the second time, and for a write beside its buffers.
 std::map<std::string, ReferenceOutput> run_reference_kernel(
-    const Driver& driver, CUstream stream, const SupportKernels& support,
-    const ReferenceKernelPlan& kernel, const AddressOf& address_of,
+    const SupportKernels& support, const ReferenceKernelPlan& kernel, const AddressOf& address_of,
     const std::function<void()>& check_inputs);
 
 /// Runs it once more, on other inputs. What it writes is at `output_of`.
-void rerun_reference_kernel(const Driver& driver, CUstream stream,
-                            const ReferenceKernelPlan& kernel, const AddressOf& address_of,
-                            const AddressOf& output_of);
+void rerun_reference_kernel(const SupportKernels& support, const ReferenceKernelPlan& kernel,
+                            const AddressOf& address_of, const AddressOf& output_of);
 
 }  // namespace assay

@@ -64,10 +64,8 @@ std::optional<ShapeMistake> find_shape_mistake(const Plan& plan) {
     const ReferencePlan& step = plan.reference[i];
     if (!step.file.empty()) continue;
     if (step.kernel) {
-      for (const ArgPlan& arg : step.kernel->args) {
-        const auto* buffer = std::get_if<BufferPlan>(&arg);
-        if (buffer == nullptr || !is_output(buffer->role)) continue;
-        shapes[buffer->name] = {0, buffer->dtype, buffer->shape};
+      for (const BufferPlan* buffer : step.kernel->buffers()) {
+        if (is_output(buffer->role)) shapes[buffer->name] = {0, buffer->dtype, buffer->shape};
       }
       continue;
     }
@@ -93,9 +91,7 @@ std::int64_t memory_bytes(const Plan& plan, const BaselinePlan& baseline) {
   std::set<std::string> used;
   for (const ReferencePlan& step : baseline.steps) {
     if (step.kernel) {
-      for (const ArgPlan& arg : step.kernel->args) {
-        const auto* buffer = std::get_if<BufferPlan>(&arg);
-        if (buffer == nullptr) continue;
+      for (const BufferPlan* buffer : step.kernel->buffers()) {
         used.insert(buffer->name);
         shapes.insert({buffer->name, {0, buffer->dtype, buffer->shape}});
       }

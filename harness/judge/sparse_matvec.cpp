@@ -35,8 +35,7 @@ void check_starts(OperationEngine& engine, const OperationCall& call) {
 
 }  // namespace
 
-SparseMatvec::SparseMatvec(const Driver& driver, OperationEngine& engine, const OperationCall& call,
-                           int algorithm)
+SparseMatvec::SparseMatvec(OperationEngine& engine, const OperationCall& call, int algorithm)
     : stream_(engine.stream()),
       cusparse_(&engine.cusparse()),
       algorithm_(algorithm),
@@ -60,7 +59,7 @@ SparseMatvec::SparseMatvec(const Driver& driver, OperationEngine& engine, const 
   cusparse_->cusparseSpMV_bufferSize(cusparse_->handle(), CUSPARSE_OPERATION_NON_TRANSPOSE,
                                      scalars.one(), matrix_.get(), x_.get(), scalars.zero(),
                                      out_.get(), type_, kAlgorithms[algorithm_], &bytes);
-  workspace_ = allocate(driver, std::max<std::size_t>(bytes, 1));
+  workspace_ = allocate(engine.driver(), std::max<std::size_t>(bytes, 1));
   cusparse_->cusparseSpMV_preprocess(cusparse_->handle(), CUSPARSE_OPERATION_NON_TRANSPOSE,
                                      scalars.one(), matrix_.get(), x_.get(), scalars.zero(),
                                      out_.get(), type_, kAlgorithms[algorithm_],

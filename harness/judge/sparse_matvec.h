@@ -17,8 +17,7 @@ class SparseMatvec {
 
   /// `call` has all operands. What the library makes of a matrix ahead of its products is made
   /// here, and is not timed. Throws Failure `oracle` for row starts that do not fit, Error.
-  SparseMatvec(const Driver& driver, OperationEngine& engine, const OperationCall& call,
-               int algorithm = 0);
+  SparseMatvec(OperationEngine& engine, const OperationCall& call, int algorithm = 0);
 
   /// Enqueues the product. Throws Error.
   void enqueue() const;

@@ -96,6 +96,9 @@ struct ReferenceKernelPlan {
   /// What each pass of a reference passes: places in `args`. Empty: it is launched once.
   std::vector<std::vector<std::size_t>> passes = {};
   bool operator==(const ReferenceKernelPlan&) const = default;
+
+  /// As Plan::buffers().
+  std::vector<const BufferPlan*> buffers() const;
 };
 
 struct ReferencePlan {

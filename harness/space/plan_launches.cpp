@@ -143,13 +143,16 @@ std::int64_t element_count(const std::vector<std::int64_t>& shape) {
   return product;
 }
 
-std::vector<const BufferPlan*> Plan::buffers() const {
+static std::vector<const BufferPlan*> buffers_of(const std::vector<ArgPlan>& args) {
   std::vector<const BufferPlan*> buffers;
   for (const ArgPlan& arg : args) {
     if (const auto* buffer = std::get_if<BufferPlan>(&arg)) buffers.push_back(buffer);
   }
   return buffers;
 }
+
+std::vector<const BufferPlan*> Plan::buffers() const { return buffers_of(args); }
+std::vector<const BufferPlan*> ReferenceKernelPlan::buffers() const { return buffers_of(args); }
 
 const ArgPlan* Plan::find_arg(std::string_view name) const {
   for (const ArgPlan& arg : args) {

@@ -50,14 +50,14 @@ DeviceMemory Arena::take() {
 
 CUdeviceptr Arena::begin() const { return aligned(memory_.get()); }
 
-void poison(const Driver& driver, CUdeviceptr begin, std::size_t bytes, CUstream stream) {
+void poison(const SupportKernels& support, CUdeviceptr begin, std::size_t bytes) {
   if (bytes == 0) return;
-  driver.check(driver.cuMemsetD32Async.result(begin, kPoisonWord, bytes / 4, stream),
+  const Driver& driver = support.driver();
+  driver.check(driver.cuMemsetD32Async.result(begin, kPoisonWord, bytes / 4, support.stream()),
                "cuMemsetD32Async of the poison");
 }
 
-GuardZones::GuardZones(const Driver& driver, CUstream stream, const SupportKernels& support,
-                       const std::vector<GuardedBuffer>& buffers)
+GuardZones::GuardZones(const SupportKernels& support, const std::vector<GuardedBuffer>& buffers)
     : support_(&support), num_zones_(static_cast<std::int64_t>(2 * buffers.size())) {
   std::vector<GuardZone> zones;
   for (const GuardedBuffer& buffer : buffers) {
@@ -66,9 +66,8 @@ GuardZones::GuardZones(const Driver& driver, CUstream stream, const SupportKerne
   }
   if (zones.empty()) return;
   const std::size_t bytes = zones.size() * sizeof(GuardZone);
-  table_ = allocate(driver, bytes);
-  driver.cuMemcpyHtoDAsync(table_.get(), zones.data(), bytes, stream);
-  driver.cuStreamSynchronize(stream);
+  table_ = allocate(support.driver(), bytes);
+  support.upload(table_.get(), zones.data(), bytes);
 }
 
 void GuardZones::poison() const {

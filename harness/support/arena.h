@@ -35,7 +35,7 @@ GuardedBuffer place_buffer(const std::string& name, std::size_t bytes, CUdevicep
 void guard_whole_page(GuardedBuffer& last, CUdeviceptr begin);
 
 /// Enqueues the fill of `bytes`, a multiple of 4, with the poison word. Throws CudaError.
-void poison(const Driver& driver, CUdeviceptr begin, std::size_t bytes, CUstream stream);
+void poison(const SupportKernels& support, CUdeviceptr begin, std::size_t bytes);
 
 /// One piece of device memory for the outputs and scratch of a trial, one after another. So a
 /// single memset poisons all of them and their guard zones. It grows and never shrinks.
@@ -62,8 +62,7 @@ class Arena {
 class GuardZones {
  public:
   /// Throws CudaError.
-  GuardZones(const Driver& driver, CUstream stream, const SupportKernels& support,
-             const std::vector<GuardedBuffer>& buffers);
+  GuardZones(const SupportKernels& support, const std::vector<GuardedBuffer>& buffers);
 
   /// Enqueues the poison.
   void poison() const;

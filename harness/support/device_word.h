@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/handles.h"
+#include "support/support_kernels.h"
 
 namespace assay {
 
@@ -9,26 +9,26 @@ namespace assay {
 template <typename T>
 class DeviceWord {
  public:
-  DeviceWord(const Driver& driver, CUstream stream)
-      : driver_(&driver), stream_(stream), memory_(allocate(driver, sizeof(T))) {
+  explicit DeviceWord(const SupportKernels& support)
+      : support_(&support), memory_(allocate(support.driver(), sizeof(T))) {
     clear();
   }
 
-  void clear() const { driver_->cuMemsetD8Async(memory_.get(), 0, sizeof(T), stream_); }
+  void clear() const {
+    support_->driver().cuMemsetD8Async(pointer(), 0, sizeof(T), support_->stream());
+  }
 
   CUdeviceptr pointer() const { return memory_.get(); }
 
   /// Waits for the stream.
   T read() const {
     T value{};
-    driver_->cuMemcpyDtoHAsync(&value, memory_.get(), sizeof(T), stream_);
-    driver_->cuStreamSynchronize(stream_);
+    support_->download(&value, pointer(), sizeof(T));
     return value;
   }
 
  private:
-  const Driver* driver_;
-  CUstream stream_;
+  const SupportKernels* support_;
   DeviceMemory memory_;
 };
 

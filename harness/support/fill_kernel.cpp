@@ -13,13 +13,6 @@
 namespace assay {
 namespace {
 
-Plan plan_of(const ReferenceKernelPlan& kernel) {
-  Plan plan;
-  plan.args = kernel.args;
-  plan.launches = {kernel.launch};
-  return plan;
-}
-
 std::uint64_t load_bits(std::int64_t size, const std::string& bytes, std::int64_t i) {
   static_assert(std::endian::native == std::endian::little);
   std::uint64_t bits = 0;
@@ -120,6 +113,16 @@ Derivation derivation_of(const BufferPlan& plan) {
 
 }  // namespace
 
+Plan plan_of(const ReferenceKernelPlan& kernel) {
+  Plan plan;
+  plan.args = kernel.args;
+  plan.launches.assign(std::max<std::size_t>(kernel.passes.size(), 1), kernel.launch);
+  for (std::size_t pass = 0; pass < kernel.passes.size(); ++pass) {
+    plan.launches[pass].args = kernel.passes[pass];
+  }
+  return plan;
+}
+
 FillKernel::FillKernel(const Driver& driver, const ReferenceKernelPlan& kernel,
                        const AddressOf& address_of)
     : text_(fmt::format("{} of {}", kernel.launch.entry, kernel.source)),
@@ -139,9 +142,8 @@ void FillKernel::enqueue(CUstream stream, std::uint64_t seed) {
 
 const ReferenceKernelPlan* find_fill(const Plan& plan, const std::string& name) {
   for (const ReferenceKernelPlan& kernel : plan.fills) {
-    for (const ArgPlan& arg : kernel.args) {
-      const auto* buffer = std::get_if<BufferPlan>(&arg);
-      if (buffer && buffer->role == Role::out && buffer->name == name) return &kernel;
+    for (const BufferPlan* buffer : kernel.buffers()) {
+      if (buffer->role == Role::out && buffer->name == name) return &kernel;
     }
   }
   return nullptr;
@@ -152,9 +154,8 @@ std::vector<std::string> fill_sources(const Plan& plan, const BufferPlan& buffer
   std::vector<std::string> names;
   const ReferenceKernelPlan* const kernel = find_fill(plan, buffer.name);
   if (!kernel) return names;
-  for (const ArgPlan& arg : kernel->args) {
-    const auto* source = std::get_if<BufferPlan>(&arg);
-    if (source && source->name != buffer.name) names.push_back(source->name);
+  for (const BufferPlan* source : kernel->buffers()) {
+    if (source->name != buffer.name) names.push_back(source->name);
   }
   return names;
 }

@@ -10,6 +10,9 @@
 
 namespace assay {
 
+/// The launches of a kernel of the user's own, as a plan.
+Plan plan_of(const ReferenceKernelPlan& kernel);
+
 /// A kernel of the user's own that fills an input: loaded, with its arguments set.
 class FillKernel {
  public:

@@ -167,9 +167,6 @@ FillRecipe fill_recipe(const BufferPlan& plan) {
   return {row.id};
 }
 
-Inputs::Inputs(const Driver& driver, CUstream stream, const SupportKernels& support)
-    : driver_(&driver), stream_(stream), support_(&support) {}
-
 std::shared_ptr<Input> Inputs::get(const Plan& plan, const BufferPlan& buffer, std::uint64_t seed) {
   std::string key = key_of(plan, buffer);
   std::map<std::string, std::shared_ptr<Input>> sources;
@@ -191,7 +188,7 @@ std::shared_ptr<Input> Inputs::get(const Plan& plan, const BufferPlan& buffer, s
   }
 
   const auto bytes = static_cast<std::size_t>(buffer.bytes());
-  Arena arena(*driver_);
+  Arena arena(support_->driver());
   arena.reserve(guarded_bytes(bytes));
   auto input = std::make_shared<Input>();
   input->buffer = place_buffer(buffer.name, bytes, arena.begin());
@@ -202,15 +199,16 @@ std::shared_ptr<Input> Inputs::get(const Plan& plan, const BufferPlan& buffer, s
   input->key = key;
   if (buffer.generator == name_of(derivations(), Derivation::quantise)) {
     const Blocks blocks = blocks_of(buffer);
-    input->largest =
-        allocate(*driver_, static_cast<std::size_t>(blocks.batch * blocks.down * blocks.across) *
-                               sizeof(float));
+    input->largest = allocate(
+        support_->driver(),
+        static_cast<std::size_t>(blocks.batch * blocks.down * blocks.across) * sizeof(float));
   }
   for (const auto& [name, source] : sources) input->sources.push_back(source);
   if (const ReferenceKernelPlan* const kernel = find_fill(plan, buffer.name)) {
-    input->kernel = std::make_unique<FillKernel>(*driver_, *kernel, [&](const std::string& name) {
-      return name == buffer.name ? input->buffer.data : sources.at(name)->buffer.data;
-    });
+    input->kernel =
+        std::make_unique<FillKernel>(support_->driver(), *kernel, [&](const std::string& name) {
+          return name == buffer.name ? input->buffer.data : sources.at(name)->buffer.data;
+        });
     fill_twice(*input);
   } else {
     restore(*input);
@@ -228,7 +226,8 @@ void Inputs::draw(Input& input, std::uint64_t seed, DataKind kind) const {
 
 void Inputs::fill(Input& input) const {
   write(input);
-  if (!is_made_on_device(input)) input.hash = hash_of(input.buffer);
+  if (!is_made_on_device(input))
+    input.hash = support_->hash_of(input.buffer.data, input.buffer.bytes);
 }
 
 void Inputs::remake(Input& input) const {
@@ -237,7 +236,8 @@ void Inputs::remake(Input& input) const {
 
 void Inputs::write(const Input& input) const {
   const BufferPlan& plan = input.plan;
-  if (input.kernel) return input.kernel->enqueue(stream_, generator_key(input.seed, plan.name));
+  if (input.kernel)
+    return input.kernel->enqueue(support_->stream(), generator_key(input.seed, plan.name));
   if (!plan.file.empty()) return upload(input, content_of(plan));
   if (is_derived_on_host(plan)) return derive(input);
   if (!plan.made_of.empty()) return make_of(*input.sources.front(), input);
@@ -292,14 +292,12 @@ void Inputs::make_of(const Input& source, const Input& input) const {
 void Inputs::derive(const Input& input) const {
   const Input& source = *input.sources.front();
   std::string bytes(source.buffer.bytes, '\0');
-  driver_->cuMemcpyDtoHAsync(bytes.data(), source.buffer.data, bytes.size(), stream_);
-  driver_->cuStreamSynchronize(stream_);
+  support_->download(bytes.data(), source.buffer.data, bytes.size());
   upload(input, derived(input.plan, source.plan, bytes));
 }
 
 void Inputs::upload(const Input& input, const std::string& bytes) const {
-  driver_->cuMemcpyHtoDAsync(input.buffer.data, bytes.data(), bytes.size(), stream_);
-  driver_->cuStreamSynchronize(stream_);
+  support_->upload(input.buffer.data, bytes.data(), bytes.size());
 }
 
 /// On memory that held something else before, so that what is not written shows.
@@ -309,16 +307,20 @@ void Inputs::fill_twice(Input& input) const {
                   input.kernel->text(), input.plan.name, what);
   };
   const GuardedBuffer& buffer = input.buffer;
+  const auto hash_of = [&](const GuardedBuffer& of) {
+    return support_->hash_of(of.data, of.bytes);
+  };
   std::vector<std::uint64_t> hashes;
   try {
     for (const auto& source : input.sources) hashes.push_back(hash_of(source->buffer));
     for (const std::uint32_t word : {~kPoisonWord, kPoisonWord}) {
-      driver_->cuMemsetD32Async(buffer.begin, word, (buffer.end - buffer.begin) / 4, stream_);
+      support_->driver().cuMemsetD32Async(buffer.begin, word, (buffer.end - buffer.begin) / 4,
+                                          support_->stream());
       fill(input);
       hashes.push_back(hash_of(buffer));
     }
-    DeviceWord<std::array<std::uint64_t, 2>> found(*driver_, stream_);
-    GuardZones(*driver_, stream_, *support_, {buffer}).check(found.pointer());
+    DeviceWord<std::array<std::uint64_t, 2>> found(*support_);
+    GuardZones(*support_, {buffer}).check(found.pointer());
     if (found.read() != std::array<std::uint64_t, 2>{}) fail("writes outside of it");
     if (hashes.rbegin()[0] != hashes.rbegin()[1]) {
       fail("must write every element, and the same each time");
@@ -334,16 +336,10 @@ void Inputs::fill_twice(Input& input) const {
   }
 }
 
-std::uint64_t Inputs::hash_of(const GuardedBuffer& buffer) const {
-  DeviceWord<std::uint64_t> hash(*driver_, stream_);
-  support_->hash(buffer.data, buffer.bytes, hash.pointer());
-  return hash.read();
-}
-
 void Inputs::restore(Input& input) const {
   for (const auto& source : input.sources) restore(*source);
   const GuardedBuffer& buffer = input.buffer;
-  poison(*driver_, buffer.begin, buffer.end - buffer.begin, stream_);
+  poison(*support_, buffer.begin, buffer.end - buffer.begin);
   fill(input);
 }
 

@@ -34,7 +34,7 @@ struct Input {
 /// configuration gets its own.
 class Inputs {
  public:
-  Inputs(const Driver& driver, CUstream stream, const SupportKernels& support);
+  explicit Inputs(const SupportKernels& support) : support_(&support) {}
 
   /// The input `buffer` of `plan`, with what `seed` makes in it and in those that it is made of.
   /// Throws like fill_recipe and derived, CudaError, and Failure `oracle` for a kernel of the
@@ -59,10 +59,7 @@ class Inputs {
   void derive(const Input& input) const;
   void upload(const Input& input, const std::string& bytes) const;
   void fill_twice(Input& input) const;
-  std::uint64_t hash_of(const GuardedBuffer& buffer) const;
 
-  const Driver* driver_;
-  CUstream stream_;
   const SupportKernels* support_;
   std::map<std::string, std::shared_ptr<Input>> kept_;
 };

@@ -6,6 +6,8 @@
 #include <bit>
 #include <type_traits>
 
+#include "support/device_word.h"
+
 namespace assay {
 namespace {
 
@@ -94,20 +96,20 @@ static auto as_parameter(const Arg& arg) {
 }
 
 template <typename... Args>
-void SupportKernels::launch_blocks(const char* name, std::int64_t blocks, std::int64_t threads,
-                                   Args... args) const {
+void SupportKernels::launch_blocks(const char* name, const Shape& shape, Args... args) const {
   void* parameters[] = {&args..., nullptr};  // the null keeps the array from being empty
-  driver_->check(driver_->cuLaunchKernel.result(function(name), static_cast<unsigned>(blocks), 1, 1,
-                                                static_cast<unsigned>(threads), 1, 1, 0, stream_,
-                                                parameters, nullptr),
-                 "launch of a support kernel");
+  driver_->check(
+      driver_->cuLaunchKernel.result(function(name), static_cast<unsigned>(shape.blocks), 1, 1,
+                                     static_cast<unsigned>(shape.threads), 1, 1, shape.shared_bytes,
+                                     shape.stream, parameters, nullptr),
+      shape.call);
 }
 
 template <typename... Args>
 void SupportKernels::launch(const char* name, std::int64_t threads, Args... args) const {
   const std::int64_t blocks =
       std::clamp<std::int64_t>((threads + kThreads - 1) / kThreads, 1, sm_count_ * kBlocksPerSm);
-  launch_blocks(name, blocks, threads == 1 ? 1 : kThreads, as_parameter(args)...);
+  launch_blocks(name, {blocks, threads == 1 ? 1 : kThreads, stream_}, as_parameter(args)...);
 }
 
 void SupportKernels::fill(Generator generator, DType dtype, CUdeviceptr out, std::int64_t elements,
@@ -123,13 +125,29 @@ void SupportKernels::hash(CUdeviceptr data, std::size_t bytes, CUdeviceptr sum) 
          static_cast<std::uint64_t>(bytes), sum);
 }
 
+std::uint64_t SupportKernels::hash_of(CUdeviceptr data, std::size_t bytes) const {
+  const DeviceWord<std::uint64_t> word(*this);
+  hash(data, bytes, word.pointer());
+  return word.read();
+}
+
+void SupportKernels::upload(CUdeviceptr to, const void* from, std::size_t bytes) const {
+  driver_->cuMemcpyHtoDAsync(to, from, bytes, stream_);
+  synchronise();
+}
+
+void SupportKernels::download(void* to, CUdeviceptr from, std::size_t bytes) const {
+  driver_->cuMemcpyDtoHAsync(to, from, bytes, stream_);
+  synchronise();
+}
+
 void SupportKernels::poison_zones(CUdeviceptr zones, std::int64_t num_zones) const {
-  launch_blocks("poison_zones", num_zones * kBlocksPerZone, kThreads, zones);
+  launch_blocks("poison_zones", {num_zones * kBlocksPerZone, kThreads, stream_}, zones);
 }
 
 void SupportKernels::guard_zones(CUdeviceptr zones, std::int64_t num_zones,
                                  CUdeviceptr found) const {
-  launch_blocks("guard_zones", num_zones * kBlocksPerZone, kThreads, zones, found);
+  launch_blocks("guard_zones", {num_zones * kBlocksPerZone, kThreads, stream_}, zones, found);
 }
 
 void SupportKernels::compare(DType dtype, CUdeviceptr out, DType reference_dtype,
@@ -251,23 +269,16 @@ void SupportKernels::vary(DataKind kind, DType dtype, CUdeviceptr data, std::int
 void SupportKernels::fill_shared() const {
   // On the emulator every block finds NaNs, and two thirds of a short check went into this.
   if (driver_->is_emulated()) return;
-  auto bytes = shared_bytes_;
-  void* parameters[] = {&bytes};
-  driver_->check(driver_->cuLaunchKernel.result(
-                     function("fill_shared"), static_cast<unsigned>(sm_count_), 1, 1,
-                     static_cast<unsigned>(kThreads), 1, 1, bytes, stream_, parameters, nullptr),
-                 "launch of assay_fill_shared");
+  launch_blocks("fill_shared",
+                {sm_count_, kThreads, stream_, shared_bytes_, "launch of assay_fill_shared"},
+                shared_bytes_);
 }
 
 void SupportKernels::occupy(CUstream stream, int sms, std::uint64_t time_ns,
                             CUdeviceptr crowd) const {
-  constexpr unsigned kAllThreads = 1024;
-  CUdeviceptr sink = sink_.get();
-  void* parameters[] = {&time_ns, &crowd, &sink};
-  driver_->check(
-      driver_->cuLaunchKernel.result(function("occupy"), static_cast<unsigned>(sms), 1, 1,
-                                     kAllThreads, 1, 1, shared_bytes_, stream, parameters, nullptr),
-      "launch of assay_occupy");
+  constexpr int kAllThreads = 1024;
+  launch_blocks("occupy", {sms, kAllThreads, stream, shared_bytes_, "launch of assay_occupy"},
+                time_ns, crowd, sink_.get());
 }
 
 int SupportKernels::narrow(CUstream stream, int free_threads, std::uint64_t time_ns,
@@ -276,12 +287,9 @@ int SupportKernels::narrow(CUstream stream, int free_threads, std::uint64_t time
   const int warps = (sm_threads_ - free_threads) / kWarpThreads;
   // Two blocks are enough, but three take 63 warps without a rest.
   const int blocks = warps % 2 == 0 ? 2 : 3;
-  void* parameters[] = {&time_ns, &crowd};
-  driver_->check(
-      driver_->cuLaunchKernel.result(function("narrow"), static_cast<unsigned>(blocks), 1, 1,
-                                     static_cast<unsigned>(warps / blocks * kWarpThreads), 1, 1, 0,
-                                     stream, parameters, nullptr),
-      "launch of assay_narrow");
+  launch_blocks("narrow",
+                {blocks, warps / blocks * kWarpThreads, stream, 0, "launch of assay_narrow"},
+                time_ns, crowd);
   return blocks;
 }
 
@@ -307,7 +315,9 @@ void SupportKernels::hold(CUdeviceptr published, std::uint32_t ticket,
 
 // One thread for each SM. An idle GPU spreads them out, so one of them runs on the first SM, which
 // writes.
-void SupportKernels::stamp(CUdeviceptr stamp) const { launch_blocks("stamp", sm_count_, 1, stamp); }
+void SupportKernels::stamp(CUdeviceptr stamp) const {
+  launch_blocks("stamp", {sm_count_, 1, stream_}, stamp);
+}
 
 void SupportKernels::empty() const { launch("empty", 1); }
 

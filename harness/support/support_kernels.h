@@ -122,11 +122,22 @@ const char* describe(DataKind kind);
 /// NaN as f32, and each half of it is a NaN as bf16 and as f16.
 constexpr std::uint32_t kPoisonWord = 0x7FA57FA5;
 
-/// The kernels of support.cu. Each call enqueues one of them on the stream. Pointers are to device
-/// memory, and results go to device memory. All throw CudaError.
+/// The kernels of support.cu on a stream. Each call enqueues one of them, unless it says that it
+/// waits. Pointers are to device memory, and results go to device memory. All throw CudaError.
 class SupportKernels {
  public:
   SupportKernels(const Driver& driver, CUstream stream, const std::string& cubin, int sm_count);
+
+  const Driver& driver() const { return *driver_; }
+  CUstream stream() const { return stream_; }
+  /// Waits for the stream.
+  void synchronise() const { driver_->cuStreamSynchronize(stream_); }
+  /// Copies to the device and waits.
+  void upload(CUdeviceptr to, const void* from, std::size_t bytes) const;
+  /// Copies from the device and waits.
+  void download(void* to, CUdeviceptr from, std::size_t bytes) const;
+  /// The hash of `bytes` at `data` (8-byte aligned). Waits.
+  std::uint64_t hash_of(CUdeviceptr data, std::size_t bytes) const;
 
   /// `first` to `fourth` are the generator's own numbers: see FillRecipe. With `places`, tokens of
   /// `routing` change places as this key says; 0: they do not.
@@ -229,9 +240,15 @@ class SupportKernels {
   void empty() const;
 
  private:
+  /// Of one launch.
+  struct Shape {
+    std::int64_t blocks = 1, threads = 1;
+    CUstream stream = nullptr;
+    unsigned shared_bytes = 0;
+    const char* call = "launch of a support kernel";  // for the message of an error
+  };
   template <typename... Args>
-  void launch_blocks(const char* name, std::int64_t blocks, std::int64_t threads,
-                     Args... args) const;
+  void launch_blocks(const char* name, const Shape& shape, Args... args) const;
   template <typename... Args>
   void launch(const char* name, std::int64_t threads, Args... args) const;
   CUfunction function(const char* name) const;

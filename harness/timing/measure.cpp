@@ -90,8 +90,8 @@ struct Tick {
 /// Launches work until the counter moves.
 class Meter {
  public:
-  Meter(const Driver& driver, CUstream stream, const Nvml& nvml, const TimedWork& work)
-      : driver_(&driver), stream_(stream), nvml_(&nvml), work_(&work) {
+  Meter(const SupportKernels& support, const Nvml& nvml, const TimedWork& work)
+      : support_(&support), nvml_(&nvml), work_(&work) {
     const auto begin = Clock::now();
     run(1);
     chunk_ = static_cast<int>(kChunkSeconds / seconds_since(begin)) + 1;
@@ -114,12 +114,11 @@ class Meter {
       if (work_->between) work_->between();
       work_->launch();
     }
-    driver_->cuStreamSynchronize(stream_);
+    support_->synchronise();
     launches_ += launches;
   }
 
-  const Driver* driver_;
-  CUstream stream_;
+  const SupportKernels* support_;
   const Nvml* nvml_;
   const TimedWork* work_;
   int chunk_ = 1;
@@ -204,11 +203,11 @@ std::optional<StopReason> StopRule::decide(std::span<const double> samples_ns,
   return std::nullopt;
 }
 
-std::optional<double> joules_per_launch(const Driver& driver, CUstream stream, const Nvml& nvml,
+std::optional<double> joules_per_launch(const SupportKernels& support, const Nvml& nvml,
                                         const TimedWork& work, double seconds) {
   if (work.before) work.before();
   if (work.before_load) work.before_load(true);
-  Meter meter(driver, stream, nvml, work);
+  Meter meter(support, nvml, work);
   // Measure from one step of the counter to another, so that its steps do not blur the result.
   const std::optional<Tick> first = meter.next_tick();
   if (!first) return std::nullopt;

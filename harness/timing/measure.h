@@ -48,7 +48,7 @@ class StopRule {
 ///
 /// Nothing when the counter does not move. Waits. Throws CudaError, and what `work.after_load`
 /// throws.
-std::optional<double> joules_per_launch(const Driver& driver, CUstream stream, const Nvml& nvml,
+std::optional<double> joules_per_launch(const SupportKernels& support, const Nvml& nvml,
                                         const TimedWork& work, double seconds);
 
 }  // namespace assay

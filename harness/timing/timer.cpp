@@ -83,22 +83,21 @@ class Timer::Release {
   std::uint32_t ticket_;
 };
 
-Timer::Timer(const Driver& driver, CUstream stream, const SupportKernels& support,
-             std::int64_t l2_bytes)
-    : driver_(&driver),
-      stream_(stream),
+Timer::Timer(const SupportKernels& support, std::int64_t l2_bytes)
+    : driver_(&support.driver()),
+      stream_(support.stream()),
       support_(&support),
       flush_bytes_(l2_bytes == 0
                        ? 16
                        : std::max(kLeastFlushBytes, 2 * static_cast<std::size_t>(l2_bytes)) / 16 *
                              16),
-      mailbox_memory_(allocate_pinned(driver, sizeof(Mailbox))),
-      mailbox_on_device_(device_pointer(driver, mailbox_memory_)),
-      stamps_(allocate(driver, 2 * sizeof(Stamp))),
-      begin_(make_event(driver)),
-      end_(make_event(driver)) {
+      mailbox_memory_(allocate_pinned(*driver_, sizeof(Mailbox))),
+      mailbox_on_device_(device_pointer(*driver_, mailbox_memory_)),
+      stamps_(allocate(*driver_, 2 * sizeof(Stamp))),
+      begin_(make_event(*driver_)),
+      end_(make_event(*driver_)) {
   new (mailbox_memory_.get()) Mailbox;
-  flush_buffer_ = allocate(driver, flush_bytes_);
+  flush_buffer_ = allocate(*driver_, flush_bytes_);
   support.fill(Generator::normal, DType::f32, flush_buffer_.get(),
                static_cast<std::int64_t>(flush_bytes_ / 4), 1, 0, 1);
   // Run the kernels around a sample once, so that they are loaded before any stream is held.
@@ -107,7 +106,7 @@ Timer::Timer(const Driver& driver, CUstream stream, const SupportKernels& suppor
   support.stamp(stamps_.get());
   support.hold(in_mailbox(offsetof(Mailbox, published)), 0,
                in_mailbox(offsetof(Mailbox, timed_out)));
-  synchronise();
+  support_->synchronise();
 }
 
 Timer::Mailbox& Timer::mailbox() const {
@@ -115,8 +114,6 @@ Timer::Mailbox& Timer::mailbox() const {
 }
 
 CUdeviceptr Timer::in_mailbox(std::size_t offset) const { return mailbox_on_device_ + offset; }
-
-void Timer::synchronise() const { driver_->cuStreamSynchronize(stream_); }
 
 void Timer::flush() const { support_->read(flush_buffer_.get(), flush_bytes_); }
 
@@ -133,13 +130,13 @@ void Timer::load(const TimedWork& work, double seconds) const {
   };
   const auto begin = Clock::now();
   launch();
-  synchronise();
+  support_->synchronise();
   const double launch_s = seconds_since(begin);
   for (;;) {
     const double launches = (seconds - seconds_since(begin)) / launch_s;
     for (int i = 0; i < std::clamp(launches, 1.0, kMostLaunchesPerWait); ++i) launch();
     if (launches <= kMostLaunchesPerWait) break;
-    synchronise();
+    support_->synchronise();
   }
   if (work.after_load) work.after_load();
 }
@@ -150,7 +147,7 @@ void Timer::prepare(const TimedWork& work, Preparation preparation) const {
   if (work.before) work.before();
   if (preparation == Preparation::hot) return;
   if (work.prepares && preparation != Preparation::graph) {
-    synchronise();
+    support_->synchronise();
     forget_persisting();
   }
   flush();
@@ -209,7 +206,7 @@ void Timer::run_graph(const TimedWork& work) const {
   driver_->cuGraphInstantiate(&instance, graph.get(), 0);
   const GraphInstance executable(*driver_, instance);
   driver_->cuGraphLaunch(executable.get(), stream_);
-  synchronise();
+  support_->synchronise();
 }
 
 Sample Timer::read_sample() const {
@@ -252,7 +249,7 @@ Sample Timer::sample_after(const Work& before, const Work& work) {
   forget_stamps();
   before();
   run_held(work);
-  synchronise();
+  support_->synchronise();
   if (std::atomic_ref(mailbox().timed_out).exchange(0) != 0) {
     throw Failure(Status::runtime, "hold",
                   "the stream was held for a second without being released: enqueuing the launches "
@@ -296,7 +293,7 @@ void Timer::rest(double time_ns, double share) {
 double Timer::boost_clock_mhz() {
   const TimedWork read = {[this] { flush(); }};
   load(read, kWakeSeconds);
-  synchronise();
+  support_->synchronise();
   std::vector<double> clocks_mhz;
   for (int i = 0; i < kSettledSamples; ++i) {
     const double mhz = sample(read, Preparation::hot).clock_mhz;

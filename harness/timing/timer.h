@@ -41,8 +41,7 @@ class Timer {
  public:
   /// `l2_bytes` 0: there is no cache to flush. Throws CudaError when there is no room for the flush
   /// buffer.
-  Timer(const Driver& driver, CUstream stream, const SupportKernels& support,
-        std::int64_t l2_bytes);
+  Timer(const SupportKernels& support, std::int64_t l2_bytes);
 
   /// Enqueues the read that evicts L2.
   void flush() const;
@@ -83,7 +82,6 @@ class Timer {
   void run_graph(const TimedWork& work) const;
   void forget_stamps() const;
   Sample read_sample() const;
-  void synchronise() const;
 
   const Driver* driver_;
   CUstream stream_;

@@ -11,11 +11,6 @@
 namespace assay {
 namespace {
 
-/// Null for cuBLASLt's product, which needs no steps.
-const BaselinePlan* find_steps(const Plan& plan, const std::string& name) {
-  return find_named(plan.baselines, name);
-}
-
 void time_product(WorkerState& worker, const TrialRequest& request, const std::string& name,
                   std::vector<BaselineTiming>& timings) {
   ProductBaseline baseline(worker, request);
@@ -59,19 +54,19 @@ Outcome entry_outcome(WorkerState& worker, const Work& work) {
 }
 
 void require_baseline(const Plan& plan, const std::string& name) {
-  if (name == kCublasLt || find_steps(plan, name) != nullptr) return;
+  if (name == kCublasLt || find_named(plan.baselines, name) != nullptr) return;
   throw UsageError("no baseline {}; there is {}, and what a contract describes", name, kCublasLt);
 }
 
 std::unique_ptr<Baseline> make_baseline(WorkerState& worker, const TrialRequest& request,
                                         const std::string& name) {
-  const BaselinePlan* steps = find_steps(request.plan, name);
+  const BaselinePlan* steps = find_named(request.plan.baselines, name);
   if (steps == nullptr) return std::make_unique<ProductBaseline>(worker, request);
   return std::make_unique<SequenceBaseline>(worker, request, *steps);
 }
 
 std::vector<std::string> names_of_times(const TrialRequest& request, const std::string& name) {
-  const BaselinePlan* steps = find_steps(request.plan, name);
+  const BaselinePlan* steps = find_named(request.plan.baselines, name);
   if (steps == nullptr) return {name + "_first", name + "_best"};
   const std::string end(steps->relative ? kOtherAccuracy : "");
   if (!SequenceBaseline::has_graph(*steps, request.measure)) return {name + end};
@@ -85,7 +80,7 @@ std::vector<BaselineTiming> time_baselines(WorkerState& worker, const TrialReque
   for (const std::string& name : baselines) {
     worker.enter_problem(request.plan.problem);
     worker.arena.reserve(arena_bytes(request.plan));
-    const BaselinePlan* steps = find_steps(request.plan, name);
+    const BaselinePlan* steps = find_named(request.plan.baselines, name);
     if (steps == nullptr) {
       time_product(worker, request, name, timings);
       continue;
@@ -109,20 +104,18 @@ ProductBaseline::ProductBaseline(WorkerState& worker, const TrialRequest& reques
   const InputMap inputs = make_inputs(worker, plan, request.seed);
   std::vector<GuardedBuffer> guarded = lay_out(plan, worker.arena.begin());
   for (const auto& [name, input] : inputs) guarded.push_back(input->buffer);
-  zones.emplace(worker.driver, worker.stream, worker.support, guarded);
+  zones.emplace(worker.support, guarded);
   redraw.emplace(worker, plan, inputs, *worker.references.get(plan, inputs), *zones);
   OperationCall call = reference_call(plan, 0, inputs, {});
   const std::string& out_name = plan.reference[0].operands.at("out");
   const BufferPlan& out_buffer = *plan.find_buffer(out_name);
   call.operands["out"] = {0, out_buffer.dtype, out_buffer.shape};
-  for (const GuardedBuffer& buffer : lay_out(plan, worker.arena.begin())) {
-    if (buffer.name == out_name) out = buffer.data;
-  }
+  out = find_named(guarded, out_name)->data;  // the outputs are ahead of the inputs
   const GemmShape gemm = gemm_shape(call);
   key = fmt::format("{}x{}x{} {} {}{}{}", gemm.m, gemm.n, gemm.k, to_text(gemm.dtype),
                     to_text(call.operand("out").dtype), gemm.transpose_a ? " ta" : "",
                     gemm.transpose_b ? " tb" : "");
-  product = std::make_unique<LtMatmul>(worker.driver, worker.stream, worker.engine.cublas(), call);
+  product = std::make_unique<LtMatmul>(worker.engine, call);
 }
 
 TimedWork ProductBaseline::timed(int algorithm) const {

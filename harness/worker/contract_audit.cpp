@@ -1,7 +1,6 @@
 // What a contract's check lets pass though it is wrong.
 #include <fmt/format.h>
 
-#include "support/device_word.h"
 #include "worker/prepared_trial.h"
 
 namespace assay {
@@ -20,11 +19,6 @@ void PreparedTrial::write_right(const CheckedOutput& output) const {
 PreparedTrial::ContractAudit PreparedTrial::audit_contract(std::uint64_t seed) {
   ContractAudit audit;
   SupportKernels& support = worker_->support;
-  const auto hash_of = [&](const GuardedBuffer& buffer) {
-    const DeviceWord<std::uint64_t> hash(worker_->driver, worker_->stream);
-    support.hash(buffer.data, buffer.bytes, hash.pointer());
-    return hash.read();
-  };
   std::vector<DeviceMemory> of_other_inputs;
   redraw_->draw_inputs(seed + 1);
   refer();
@@ -43,9 +37,9 @@ PreparedTrial::ContractAudit PreparedTrial::audit_contract(std::uint64_t seed) {
       make_ready();
       refer();  // takes back what hides it
       for (const CheckedOutput& each : buffers_.outputs) write_right(each);
-      const std::uint64_t right = hash_of(buffer);
+      const std::uint64_t right = support.hash_of(buffer.data, buffer.bytes);
       write();
-      if (hash_of(buffer) == right) return;
+      if (support.hash_of(buffer.data, buffer.bytes) == right) return;
       ++audit.num_wrong;
       try {
         judge();

@@ -9,15 +9,18 @@
 namespace assay {
 namespace {
 
-std::vector<GuardedBuffer> place(const Plan& plan, CUdeviceptr begin) {
+/// The buffers whose roles are chosen, one after another from `begin` on.
+std::vector<GuardedBuffer> place(const Plan& plan, CUdeviceptr begin, bool (*is_chosen)(Role)) {
   std::vector<GuardedBuffer> placed;
   for (const BufferPlan* buffer : plan.buffers()) {
-    if (buffer->role != Role::prepared) continue;
+    if (!is_chosen(buffer->role)) continue;
     placed.push_back(place_buffer(buffer->name, static_cast<std::size_t>(buffer->bytes()), begin));
     begin = placed.back().end;
   }
   return placed;
 }
+
+bool is_prepared(Role role) { return role == Role::prepared; }
 
 // Outputs are poisoned ahead of one timed launch in so many.
 constexpr std::uint64_t kDrawsPerPoison = 4;
@@ -77,12 +80,12 @@ void add_sources(const Input& input, std::set<const Input*>& all) {
 }  // namespace
 
 PreparedBuffers::PreparedBuffers(WorkerState& worker, const Plan& plan) : worker_(&worker) {
-  std::vector<GuardedBuffer> placed = place(plan, 0);
+  std::vector<GuardedBuffer> placed = place(plan, 0, is_prepared);
   if (placed.empty()) return;
   const std::size_t bytes = placed.back().end;
   memory_ = allocate(worker.driver, bytes);
   seals_ = allocate(worker.driver, sizeof(std::uint64_t) * placed.size());
-  placed = place(plan, memory_.get());
+  placed = place(plan, memory_.get(), is_prepared);
   for (std::size_t i = 0; i < placed.size(); ++i) {
     buffers_.push_back({placed[i], seals_.get() + sizeof(std::uint64_t) * i});
   }
@@ -111,12 +114,7 @@ CUdeviceptr FencedInputs::of(const Input& input) {
 }
 
 std::vector<GuardedBuffer> lay_out(const Plan& plan, CUdeviceptr begin) {
-  std::vector<GuardedBuffer> placed;
-  for (const BufferPlan* buffer : plan.buffers()) {
-    if (!is_shared(buffer->role)) continue;
-    placed.push_back(place_buffer(buffer->name, static_cast<std::size_t>(buffer->bytes()), begin));
-    begin = placed.back().end;
-  }
+  std::vector<GuardedBuffer> placed = place(plan, begin, is_shared);
   if (!placed.empty()) guard_whole_page(placed.back(), placed.front().begin);
   return placed;
 }

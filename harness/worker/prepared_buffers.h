@@ -61,9 +61,8 @@ class Redraw {
   /// Enqueues other numbers for inputs that are drawn at random, and what is made of them, such
   /// that the amount of work stays the same: of routing, tokens change places. Others stay, such as
   /// files and the places where rows begin.
-  void draw_inputs(std::uint64_t seed) const { draw_inputs(seed, DataKind::as_drawn); }
-  /// The same, and makes data of `kind` of those for which the contract sets no range.
-  void draw_inputs(std::uint64_t seed, DataKind kind) const;
+  /// Makes data of `kind` of those for which the contract sets no range.
+  void draw_inputs(std::uint64_t seed, DataKind kind = DataKind::as_drawn) const;
   /// Enqueues what makes all inputs anew that a check can have made anew: see Inputs::remake.
   void remake_inputs() const;
   /// Enqueues the poison of outputs, scratch and all guard zones. In-out arguments get what their

@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "base/file.h"
+#include "base/find_named.h"
 #include "support/device_word.h"
 
 namespace assay {
@@ -26,14 +27,6 @@ constexpr std::uint64_t kFirstSamples = 3;
 // hundred loads or more.
 constexpr std::uint64_t kLoadsPerCheck = 4;
 
-const GuardedBuffer* find_placed(const std::vector<GuardedBuffer>& placed,
-                                 const std::string& name) {
-  for (const GuardedBuffer& buffer : placed) {
-    if (buffer.name == name) return &buffer;
-  }
-  return nullptr;
-}
-
 std::string read_cubin(const std::filesystem::path& path) {
   try {
     return read_file(path);
@@ -47,19 +40,6 @@ std::vector<GuardedBuffer> place_all(const Plan& plan, CUdeviceptr begin,
   std::vector<GuardedBuffer> placed = lay_out(plan, begin);
   for (const SealedBuffer& each : prepared.all()) placed.push_back(each.buffer);
   return placed;
-}
-
-/// `address_of` is for what is not placed: the inputs. `loaded` may be null.
-Launcher make_launcher(const Driver& driver, const Plan& plan, const std::filesystem::path& cubin,
-                       const std::vector<GuardedBuffer>& placed, const AddressOf& address_of,
-                       std::shared_ptr<const Module> loaded) {
-  return Launcher(
-      driver, plan, read_cubin(cubin),
-      [&](const std::string& name) {
-        const GuardedBuffer* const place = find_placed(placed, name);
-        return place != nullptr ? place->data : address_of(name);
-      },
-      std::move(loaded));
 }
 
 /// A limit that accepts zeros where they are wrong is none.
@@ -83,7 +63,7 @@ void refuse_copies(WorkerState& worker, const InputMap& inputs, const CheckedOut
     const BufferPlan& plan = input->plan;
     if (!is_floating(plan.dtype) || plan.elements() != reference.elements()) continue;
     if (plan.dtype == DType::e2m1) continue;  // no output is
-    DeviceWord<Comparison> word(worker.driver, worker.stream);
+    DeviceWord<Comparison> word(worker.support);
     worker.support.compare(plan.dtype, input->buffer.data, reference.dtype, reference.data,
                            output.terms(), plan.elements(), tolerance.element, word.pointer());
     const Comparison found = word.read();
@@ -116,7 +96,7 @@ CheckedBuffers checked_buffers(const Plan& plan, const InputMap& inputs,
   for (const auto& [name, input] : inputs) buffers.inputs.push_back(input);
   for (const BufferPlan* buffer : plan.buffers()) {
     if (!is_shared(buffer->role)) continue;
-    const GuardedBuffer& place = *find_placed(placed, buffer->name);
+    const GuardedBuffer& place = *find_named(placed, buffer->name);
     if (is_output(buffer->role)) {
       buffers.outputs.push_back(
           {place, buffer->dtype, buffer->shape, nullptr, {}, part_of(*buffer)});
@@ -125,6 +105,31 @@ CheckedBuffers checked_buffers(const Plan& plan, const InputMap& inputs,
     }
   }
   return buffers;
+}
+
+void refer_to(const Reference& reference, const Plan& plan, std::vector<CheckedOutput>& outputs,
+              double rounding, std::optional<double> relative) {
+  for (CheckedOutput& output : outputs) {
+    const std::string& name = output.buffer.name;
+    const auto found = reference.outputs.find(name);
+    if (found == reference.outputs.end()) {
+      throw Failure(Status::runtime, "oracle",
+                    "output {} has no reference, so nothing could say whether it is right", name);
+    }
+    const ReferenceOutput& expected = found->second;
+    Arithmetic arithmetic = expected.arithmetic;
+    arithmetic.rounding += rounding;
+    output.reference = &expected;
+    output.tolerance =
+        derive_tolerance(output.dtype, arithmetic, expected.magnitude(), plan.relative_tolerance,
+                         plan.element_tolerance, plan.absolute_tolerance);
+    if (relative) {
+      output.tolerance = {
+          *relative, kNoLimit, {.of_value = kNoLimit, .of_terms = kNoLimit, .floor = kNoLimit}};
+    }
+    output.tolerance =
+        part_tolerance(output.part, output.tolerance, expected.rms, element_count(output.shape));
+  }
 }
 
 PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request,
@@ -136,19 +141,20 @@ PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request,
       placed_(place_all(plan_, worker.arena.begin(), prepared_)),
       seed_(request.seed),
       inputs_(make_inputs(worker, request.plan, request.seed)),
-      launcher_(make_launcher(
-          worker.driver, plan_, cubin_path_, placed_,
-          [this](const std::string& name) { return inputs_.at(name)->buffer.data; },
-          same_code != nullptr ? same_code->launcher_.module() : nullptr)) {
+      launcher_(
+          worker.driver, plan_, read_cubin(cubin_path_),
+          [this](const std::string& name) {
+            const GuardedBuffer* const place = find_named(placed_, name);
+            return place != nullptr ? place->data : inputs_.at(name)->buffer.data;
+          },
+          same_code != nullptr ? same_code->launcher_.module() : nullptr) {
   buffers_ = checked_buffers(plan_, inputs_, placed_);
   buffers_.prepared = prepared_.all();
   for (const ModuleMemory& memory :
        module_memory(worker.driver, launcher_, read_cubin(cubin_path_))) {
-    DeviceWord<std::uint64_t> hash(worker.driver, worker.stream);
-    worker.support.hash(memory.data, memory.bytes, hash.pointer());
-    buffers_.variables.push_back({memory, hash.read()});
+    buffers_.variables.push_back({memory, worker.support.hash_of(memory.data, memory.bytes)});
   }
-  zones_.emplace(worker.driver, worker.stream, worker.support, buffers_.guarded());
+  zones_.emplace(worker.support, buffers_.guarded());
   refer();
   redraw_.emplace(worker, plan_, inputs_, *reference_, *zones_);
   reference_note_ = unchecked_note(*reference_);
@@ -167,21 +173,7 @@ PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request,
 
 void PreparedTrial::refer() {
   reference_ = worker_->references.get(plan_, inputs_);
-  for (CheckedOutput& output : buffers_.outputs) {
-    const std::string& name = output.buffer.name;
-    const auto found = reference_->outputs.find(name);
-    if (found == reference_->outputs.end()) {
-      throw Failure(Status::runtime, "oracle",
-                    "output {} has no reference, so nothing could say whether it is right", name);
-    }
-    const ReferenceOutput& expected = found->second;
-    output.reference = &expected;
-    output.tolerance = derive_tolerance(output.dtype, expected.arithmetic, expected.magnitude(),
-                                        plan_.relative_tolerance, plan_.element_tolerance,
-                                        plan_.absolute_tolerance);
-    output.tolerance =
-        part_tolerance(output.part, output.tolerance, expected.rms, element_count(output.shape));
-  }
+  refer_to(*reference_, plan_, buffers_.outputs);
 }
 
 Validation PreparedTrial::check() {
@@ -276,8 +268,8 @@ void PreparedTrial::check_crowded(Crowding crowding, double time_ns, std::uint64
   redraw_->draw_inputs(seed);
   make_ready();
   worker_->timer.flush();
-  const DeviceWord<SupportKernels::Crowd> crowd(driver, worker_->stream);
-  const DeviceWord<std::uint32_t> timed_out(driver, worker_->stream);
+  const DeviceWord<SupportKernels::Crowd> crowd(worker_->support);
+  const DeviceWord<std::uint32_t> timed_out(worker_->support);
   const auto wait_for = [&](int blocks) {
     worker_->support.hold(crowd.pointer() + offsetof(SupportKernels::Crowd, arrived),
                           static_cast<std::uint32_t>(blocks), timed_out.pointer());

@@ -129,5 +129,10 @@ InputMap make_inputs(WorkerState& worker, const Plan& plan, std::uint64_t seed);
 /// placed. The outputs have no reference yet.
 CheckedBuffers checked_buffers(const Plan& plan, const InputMap& inputs,
                                const std::vector<GuardedBuffer>& placed);
+/// Lets the outputs be compared with the plan's reference. `rounding` is allowed beside it. Where
+/// another accuracy is accepted, `relative`, the norm alone counts. Throws Failure `oracle` for an
+/// output that has no reference.
+void refer_to(const Reference& reference, const Plan& plan, std::vector<CheckedOutput>& outputs,
+              double rounding = 0, std::optional<double> relative = {});
 
 }  // namespace assay

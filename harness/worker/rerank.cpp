@@ -242,7 +242,7 @@ void Race::measure_energy() {
       const RunnableEntry& runnable = *runnables[i];
       if (!runnable.timed() || worker_.context_lost) continue;
       runnable.entry->outcome = entry_outcome(worker_, [&] {
-        const auto energy_j = joules_per_launch(worker_.driver, worker_.stream, *worker_.nvml,
+        const auto energy_j = joules_per_launch(worker_.support, *worker_.nvml,
                                                 runnable.works.front(), kEnergySeconds);
         if (energy_j) joules[i].push_back(*energy_j);
       });
@@ -273,15 +273,10 @@ void Race::check_candidates() {
   const RunnableEntry* best = fastest(entries_.candidates);
   // The last is the A/A duplicate. Its code is that of the first, which is checked.
   if (best == &entries_.candidates.back()) best = &entries_.candidates.front();
-  for (std::size_t i = 0; i + 1 < entries_.candidates.size(); ++i) {
-    RunnableEntry& runnable = entries_.candidates[i];
-    // Once the context is lost, this result is of no use: the parent has the others ranked again.
-    if (!runnable.timed() || worker_.context_lost) continue;
-    runnable.entry->outcome = worker_.guarded([&] {
-      return Outcome{.validation = runnable.trials.front()->check_over_numbers(
-                         launches_before_check(runnable, &runnable == best))};
-    });
-  }
+  check_each([&](RunnableEntry& runnable) {
+    runnable.entry->outcome.validation = runnable.trials.front()->check_over_numbers(
+        launches_before_check(runnable, &runnable == best));
+  });
   for (const DataKind kind : {DataKind::shifted, DataKind::scaled_rows, DataKind::sparse,
                               DataKind::constant, DataKind::large, DataKind::planted}) {
     const std::uint64_t seed = worker_.secret();  // for all, so that they share a reference
@@ -305,6 +300,7 @@ void Race::check_candidates() {
 void Race::check_each(const std::function<void(RunnableEntry&)>& check) {
   for (std::size_t i = 0; i + 1 < entries_.candidates.size(); ++i) {
     RunnableEntry& runnable = entries_.candidates[i];
+    // Once the context is lost, this result is of no use: the parent has the others ranked again.
     if (!runnable.timed() || worker_.context_lost) continue;
     Outcome outcome = worker_.guarded([&] {
       check(runnable);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/find_named.h"
 #include "judge/lt_matmul.h"
 #include "judge/operations/gemm.h"
 #include "judge/reference_shapes.h"
@@ -22,11 +23,6 @@ constexpr int kPartSamples = 9;
 // What is rounded between two steps may grow in the next: where SiLU is nearly 0, by as much.
 constexpr double kEnlarged = 4;
 
-/// Of another accuracy: the norm alone counts.
-Tolerance loose_tolerance(double relative) {
-  return {relative, kNoLimit, {.of_value = kNoLimit, .of_terms = kNoLimit, .floor = kNoLimit}};
-}
-
 Failure wrong(const std::string& message) { return {Status::runtime, "baseline", message}; }
 
 }  // namespace
@@ -41,7 +37,7 @@ SequenceBaseline::SequenceBaseline(WorkerState& worker, const TrialRequest& requ
       buffers_(checked_buffers(plan_, inputs_, placed_)),
       relative_(baseline.relative),
       has_graph_(has_graph(baseline, request.measure)) {
-  zones_.emplace(worker.driver, worker.stream, worker.support, buffers_.guarded());
+  zones_.emplace(worker.support, buffers_.guarded());
   redraw_.emplace(worker, plan_, inputs_, *worker.references.get(plan_, inputs_), *zones_);
   (*redraw_)();  // cuBLASLt's algorithms are chosen on real numbers
   for (const ReferencePlan& step : baseline.steps) {
@@ -72,10 +68,9 @@ Operand SequenceBaseline::operand(const std::string& name) const {
     throw wrong(fmt::format("{} is neither a buffer of {} nor made by an earlier step", name,
                             plan_.kernel));
   }
-  for (const GuardedBuffer& placed : placed_) {
-    if (placed.name == name) return {placed.data, buffer->dtype, buffer->shape};
-  }
-  return {inputs_.at(name)->buffer.data, buffer->dtype, buffer->shape};
+  const GuardedBuffer* const placed = find_named(placed_, name);
+  return {placed != nullptr ? placed->data : inputs_.at(name)->buffer.data, buffer->dtype,
+          buffer->shape};
 }
 
 Operand SequenceBaseline::make_result(const std::string& name, DType dtype,
@@ -122,7 +117,7 @@ void SequenceBaseline::add_operation(const ReferencePlan& step) {
   } else if (row.id == OperationId::grouped_gemm && call.flag(std::string(kCublasLt))) {
     added.enqueue = products_apart(products_of_groups(call, worker_->engine), added.detail);
   } else if (row.id == OperationId::grouped_gemm) {
-    auto grouped = std::make_shared<GroupedMatmul>(worker_->driver, worker_->engine, call);
+    auto grouped = std::make_shared<GroupedMatmul>(worker_->engine, call);
     added.enqueue = [grouped] { grouped->enqueue(); };
     added.detail = "one call of cuBLAS";
   } else if (row.id == OperationId::spmv) {
@@ -135,9 +130,8 @@ void SequenceBaseline::add_operation(const ReferencePlan& step) {
 std::function<void()> SequenceBaseline::product(const OperationCall& call, std::string& detail) {
   const CUdeviceptr out = call.operand("out").data;
   const bool tf32 = call.options.contains("tf32") && call.flag("tf32");
-  auto lt =
-      std::make_shared<LtMatmul>(worker_->driver, worker_->stream, worker_->engine.cublas(), call,
-                                 tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F);
+  auto lt = std::make_shared<LtMatmul>(worker_->engine, call,
+                                       tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F);
   nlohmann::json key = nlohmann::json::array({call.options});
   for (const auto& [role, operand] : call.operands)
     key.push_back({role, operand.dtype, operand.shape});
@@ -210,8 +204,7 @@ std::function<void()> SequenceBaseline::scaled_products_apart(OperationCall call
   const std::size_t bytes = sources.size() * sizeof(float);
   const CUdeviceptr index = memory_.emplace_back(allocate(worker_->driver, bytes)).get();
   const CUdeviceptr copied = memory_.emplace_back(allocate(worker_->driver, bytes)).get();
-  worker_->driver.cuMemcpyHtoDAsync(index, sources.data(), bytes, worker_->stream);
-  worker_->synchronise();
+  worker_->support.upload(index, sources.data(), bytes);
   for (OperationCall& group : groups) group.operands.at("a_scales").data += copied;
   const auto copy_all = [this](const std::vector<DeviceCopy>& copies) {
     for (const auto& [to, from, size] : copies) {
@@ -237,7 +230,7 @@ std::function<void()> SequenceBaseline::sparse_product(const OperationCall& call
   std::shared_ptr<SparseMatvec> best;
   double least_ns = 0;
   for (int algorithm = 0; algorithm < SparseMatvec::kNumAlgorithms; ++algorithm) {
-    auto made = std::make_shared<SparseMatvec>(worker_->driver, worker_->engine, call, algorithm);
+    auto made = std::make_shared<SparseMatvec>(worker_->engine, call, algorithm);
     made->enqueue();
     worker_->synchronise();
     const double time_ns =
@@ -251,9 +244,7 @@ std::function<void()> SequenceBaseline::sparse_product(const OperationCall& call
 }
 
 void SequenceBaseline::add_kernel(const ReferenceKernelPlan& kernel) {
-  Plan plan;
-  plan.args = kernel.args;
-  plan.launches = {kernel.launch};
+  const Plan plan = plan_of(kernel);
   for (const BufferPlan* buffer : plan.buffers()) {
     const bool known =
         plan_.find_buffer(buffer->name) != nullptr || results_.contains(buffer->name);
@@ -306,18 +297,7 @@ void SequenceBaseline::check() {
 
 void SequenceBaseline::refer() {
   reference_ = worker_->references.get(plan_, inputs_);
-  for (CheckedOutput& output : buffers_.outputs) {
-    const ReferenceOutput& expected = reference_->outputs.at(output.buffer.name);
-    Arithmetic arithmetic = expected.arithmetic;
-    arithmetic.rounding += rounding_;
-    output.reference = &expected;
-    output.tolerance =
-        derive_tolerance(output.dtype, arithmetic, expected.magnitude(), plan_.relative_tolerance,
-                         plan_.element_tolerance, plan_.absolute_tolerance);
-    if (relative_) output.tolerance = loose_tolerance(*relative_);
-    output.tolerance =
-        part_tolerance(output.part, output.tolerance, expected.rms, element_count(output.shape));
-  }
+  refer_to(*reference_, plan_, buffers_.outputs, rounding_, relative_);
 }
 
 std::vector<int> SequenceBaseline::ways(WorkerState&) {

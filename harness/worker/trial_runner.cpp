@@ -153,17 +153,6 @@ SelfTest measure_self(WorkerState& worker) {
   return figures;
 }
 
-/// Runs `task`, whose errors are not those of one configuration. Notes if the context is lost.
-template <typename Task>
-auto noting_loss(WorkerState& worker, Task task) {
-  try {
-    return task();
-  } catch (const CudaError& error) {
-    worker.context_lost = worker.context_lost || is_sticky(error.code());
-    throw;
-  }
-}
-
 }  // namespace
 
 TrialRunner::TrialRunner(int index)
@@ -177,22 +166,31 @@ WorkerState& TrialRunner::ready() {
   return *worker_;
 }
 
+template <typename Task>
+auto TrialRunner::noting_loss(const Task& task) {
+  WorkerState& worker = ready();
+  try {
+    return task(worker);
+  } catch (const CudaError& error) {
+    worker.context_lost = worker.context_lost || is_sticky(error.code());
+    throw;
+  }
+}
+
 void TrialRunner::setup(const std::filesystem::path& support_cubin,
                         const std::optional<Ceilings>& ceilings) {
   worker_.emplace(driver_, stream_.get(), info_, read_file(support_cubin), ceilings);
 }
 
 Ceilings TrialRunner::measure_ceilings() {
-  WorkerState& worker = ready();
-  return noting_loss(worker, [&] {
-    return assay::measure_ceilings(worker.driver, worker.stream, worker.support, worker.engine,
-                                   worker.timer, static_cast<std::size_t>(info_.l2_bytes));
+  return noting_loss([&](WorkerState& worker) {
+    return assay::measure_ceilings(worker.engine, worker.timer,
+                                   static_cast<std::size_t>(info_.l2_bytes));
   });
 }
 
 Vitals TrialRunner::vitals() {
-  WorkerState& worker = ready();
-  return noting_loss(worker, [&] {
+  return noting_loss([&](WorkerState& worker) {
     Vitals vitals{worker.timer.boost_clock_mhz()};
     if (const auto health = worker.nvml ? worker.nvml->health() : std::nullopt) {
       vitals.num_processes = health->num_processes;
@@ -239,11 +237,10 @@ Outcome TrialRunner::verify(const TrialRequest& request, const VerifySpec& spec)
 
 std::vector<Measurement> TrialRunner::count(const TrialRequest& request,
                                             const std::vector<std::string>& names) {
-  WorkerState& worker = ready();
-  const Cupti cupti;
-  const CounterSession session(cupti, CounterSession::chip_of(cupti, context_.device()),
-                               metrics_of(names));
-  return noting_loss(worker, [&] {
+  return noting_loss([&](WorkerState& worker) {
+    const Cupti cupti;
+    const CounterSession session(cupti, CounterSession::chip_of(cupti, context_.device()),
+                                 metrics_of(names));
     worker.enter_problem(request.plan.problem);
     worker.arena.reserve(arena_bytes(request.plan));
     PreparedTrial trial(worker, request);
@@ -279,7 +276,7 @@ std::vector<std::string> TrialRunner::countable(const std::vector<std::string>& 
     worker.timer.flush();
     worker.synchronise();
   };
-  noting_loss(worker, [&] { return session.count(context_.get(), flush, flush); });
+  noting_loss([&](WorkerState&) { return session.count(context_.get(), flush, flush); });
   std::map<std::string, double, std::less<>> present;
   for (const std::string& metric : session.metrics()) present[metric] = 1;
   std::vector<std::string> known;
@@ -291,21 +288,20 @@ void TrialRunner::launch(const TrialRequest& request) { launch_alone(ready(), re
 
 std::vector<BaselineTiming> TrialRunner::run_baselines(const TrialRequest& request,
                                                        const std::vector<std::string>& baselines) {
-  WorkerState& worker = ready();
-  return noting_loss(worker, [&] { return time_baselines(worker, request, baselines); });
+  return noting_loss(
+      [&](WorkerState& worker) { return time_baselines(worker, request, baselines); });
 }
 
 RerankResult TrialRunner::rerank(const std::vector<TrialRequest>& candidates,
                                  const std::vector<std::string>& baselines, const RerankSpec& spec,
                                  int num_workers) {
-  WorkerState& worker = ready();
-  return noting_loss(
-      worker, [&] { return rerank_in_turn(worker, candidates, baselines, spec, num_workers); });
+  return noting_loss([&](WorkerState& worker) {
+    return rerank_in_turn(worker, candidates, baselines, spec, num_workers);
+  });
 }
 
 SelfTest TrialRunner::self_test() {
-  WorkerState& worker = ready();
-  return noting_loss(worker, [&] { return measure_self(worker); });
+  return noting_loss([&](WorkerState& worker) { return measure_self(worker); });
 }
 
 }  // namespace assay

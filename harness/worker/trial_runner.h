@@ -62,6 +62,9 @@ class TrialRunner {
 
  private:
   WorkerState& ready();
+  /// Runs `task`, whose errors are not those of one configuration. Notes if the context is lost.
+  template <typename Task>
+  auto noting_loss(const Task& task);
 
   Driver driver_;
   Context context_;

@@ -85,9 +85,6 @@ class Gather : public Operation {
 
 }  // namespace
 
-const Operation& operation::gather() {
-  static const Gather gather;
-  return gather;
-}
+const Operation& operation::gather() { return only<Gather>(); }
 
 }  // namespace assay

@@ -89,10 +89,7 @@ class Gemm : public Operation {
 
 }  // namespace
 
-const Operation& operation::gemm() {
-  static const Gemm gemm;
-  return gemm;
-}
+const Operation& operation::gemm() { return only<Gemm>(); }
 
 GemmShape gemm_shape(const OperationCall& call) {
   const Operand& a = call.operand("a");

@@ -119,9 +119,6 @@ std::vector<OperationCall> products_of_groups(const OperationCall& call, Operati
   return products;
 }
 
-const Operation& operation::grouped_gemm() {
-  static const GroupedGemm grouped_gemm;
-  return grouped_gemm;
-}
+const Operation& operation::grouped_gemm() { return only<GroupedGemm>(); }
 
 }  // namespace assay

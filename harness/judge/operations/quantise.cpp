@@ -96,9 +96,6 @@ class Quantise : public Operation {
 
 }  // namespace
 
-const Operation& operation::quantise() {
-  static const Quantise quantise;
-  return quantise;
-}
+const Operation& operation::quantise() { return only<Quantise>(); }
 
 }  // namespace assay

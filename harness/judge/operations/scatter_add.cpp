@@ -58,9 +58,6 @@ class ScatterAdd : public Operation {
 
 }  // namespace
 
-const Operation& operation::scatter_add() {
-  static const ScatterAdd scatter_add;
-  return scatter_add;
-}
+const Operation& operation::scatter_add() { return only<ScatterAdd>(); }
 
 }  // namespace assay

@@ -37,9 +37,6 @@ class Softmax : public Operation {
 
 }  // namespace
 
-const Operation& operation::softmax() {
-  static const Softmax softmax;
-  return softmax;
-}
+const Operation& operation::softmax() { return only<Softmax>(); }
 
 }  // namespace assay

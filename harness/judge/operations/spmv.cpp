@@ -57,15 +57,12 @@ class Spmv : public Operation {
  private:
   static void multiply(const OperationCall& call, OperationEngine& engine) {
     if (engine.driver().is_emulated()) return multiply_sparse_on_host(call);
-    SparseMatvec(engine.driver(), engine, call).enqueue();
+    SparseMatvec(engine, call).enqueue();
   }
 };
 
 }  // namespace
 
-const Operation& operation::spmv() {
-  static const Spmv spmv;
-  return spmv;
-}
+const Operation& operation::spmv() { return only<Spmv>(); }
 
 }  // namespace assay

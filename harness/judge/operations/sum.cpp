@@ -53,9 +53,6 @@ class Sum : public Operation {
 
 }  // namespace
 
-const Operation& operation::sum() {
-  static const Sum sum;
-  return sum;
-}
+const Operation& operation::sum() { return only<Sum>(); }
 
 }  // namespace assay

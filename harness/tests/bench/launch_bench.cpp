@@ -70,14 +70,14 @@ int run(const std::string& path, const std::string& op, const Problem& given) {
   const Stream stream = make_stream(driver);
   NvrtcCompiler compiler({cache_directory(), 1});
   const SupportKernels support(driver, stream.get(), support_cubin(compiler, info), info.sm_count);
-  Timer timer(driver, stream.get(), support, info.l2_bytes);
+  Timer timer(support, info.l2_bytes);
 
   // What the sweep launched, and for what.
   const PackFile file(path);
   const Problem problem = complete_problem(file.pack(), op, given);
   const Choice choice = choose(file.pack(), op, problem, info, 16);
   const Plan sweep_plan = plan_of_sweep(compiler, choice, problem, info);
-  Inputs inputs(driver, stream.get(), support);
+  Inputs inputs(support);
 
   // The library, as a program has it.
   assay_error error{};

@@ -124,8 +124,7 @@ class GpuTest : public testing::Test {
     template <typename T>
     std::vector<T> read(CUdeviceptr data, std::size_t count) const {
       std::vector<T> values(count);
-      driver.cuMemcpyDtoHAsync(values.data(), data, count * sizeof(T), stream.get());
-      driver.cuStreamSynchronize(stream.get());
+      support.download(values.data(), data, count * sizeof(T));
       return values;
     }
 
@@ -134,7 +133,7 @@ class GpuTest : public testing::Test {
     const DeviceInfo info = query_device(driver, context.device());
     const Stream stream = make_stream(driver);
     const SupportKernels support;
-    Inputs inputs{driver, stream.get(), support};
+    Inputs inputs{support};
   };
 
   /// A request for the smoke problem of a kernel with the first value of every parameter, except

@@ -381,8 +381,8 @@ TEST_F(ReferenceTest, TheTermsOfAProductOfANormAreItsParts) {
       "  - layer_norm: {x: X, weight: gamma, bias: beta, out: P, round: bf16}\n"
       "  - gemm: {a: P, b: W, transpose_b: true, out: Y}\nsmoke: {M: 5, N: 3, K: 8}\n"));
   OwnKernels own(*this);
-  OperationEngine engine(own.driver, own.stream.get(), own.support);
-  References references(own.driver, own.stream.get(), own.support, engine);
+  OperationEngine engine(own.support);
+  References references(engine);
   const Plan plan = make_plan(kernel, kernel.smoke, {}, own.info);
   InputMap inputs;
   std::map<std::string, std::vector<double>> values;
