@@ -18,12 +18,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
+
+#include "base/text.h"
 
 namespace assay {
 namespace {
@@ -33,11 +34,8 @@ std::optional<int> number_before(std::string_view line, std::string_view suffix)
   const std::size_t end = line.find(suffix);
   if (end == std::string_view::npos) return std::nullopt;
   std::size_t first = end;
-  while (first > 0 && line[first - 1] >= '0' && line[first - 1] <= '9') --first;
-  int number = 0;
-  const auto [last, error] = std::from_chars(line.data() + first, line.data() + end, number);
-  if (error != std::errc() || last != line.data() + end) return std::nullopt;
-  return number;
+  while (first > 0 && is_digit(line[first - 1])) --first;
+  return number_of<int>(line.substr(first, end - first));
 }
 
 void keep_most(int& most, std::optional<int> number) { most = std::max(most, number.value_or(0)); }

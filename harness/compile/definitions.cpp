@@ -19,8 +19,6 @@ constexpr const char* kShowHeader = "@show";
 constexpr std::string_view kToolkitPrefixes[] = {"_",       "CCCL_",   "CUB_",        "CUDA_",
                                                  "CUDART_", "CURAND_", "LIBCUDACXX_", "THRUST_"};
 
-bool is_part(char c) { return is_letter(c) || is_digit(c); }
-
 bool sets_up_toolkit(std::string_view name) {
   return std::ranges::any_of(kToolkitPrefixes,
                              [&](std::string_view prefix) { return name.starts_with(prefix); });
@@ -51,8 +49,8 @@ bool sets(std::string_view line, std::string_view directive, std::string_view na
   };
   const auto take = [&](std::string_view word) {
     skip();
-    const bool is_next =
-        line.starts_with(word) && (line.size() == word.size() || !is_part(line[word.size()]));
+    const bool is_next = line.starts_with(word) &&
+                         (line.size() == word.size() || !is_identifier_part(line[word.size()]));
     if (is_next) line.remove_prefix(word.size());
     return is_next;
   };
@@ -73,7 +71,7 @@ bool is_conditional(std::string_view line) {
   if (directive.starts_with("if") || directive.starts_with("elif")) return true;
   if (!directive.starts_with("define")) return false;
   at = std::min(directive.find_first_not_of(" \t", 6), directive.size());
-  while (at < directive.size() && is_part(directive[at])) ++at;
+  while (at < directive.size() && is_identifier_part(directive[at])) ++at;
   return at == directive.size() || directive[at] != '(';
 }
 
@@ -84,7 +82,7 @@ void find_uses(std::string_view text, AllUses& uses) {
     const bool conditional = is_conditional(line);
     for (std::size_t at = 0; at < line.size();) {
       const std::size_t from = at;
-      while (at < line.size() && is_part(line[at])) ++at;
+      while (at < line.size() && is_identifier_part(line[at])) ++at;
       if (at == from) {
         ++at;
         continue;

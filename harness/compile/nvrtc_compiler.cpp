@@ -65,33 +65,26 @@ void limit_size(std::string& log) {
   log += fmt::format("\n({} more bytes left out)", num_bytes_left_out);
 }
 
-/// What one job is compiled from, and the name of its result in the cache.
+/// What a job is compiled from, and the name of its result in the cache.
 struct Work {
+  const CompileJob& job;
   SourceTree source;
-  std::vector<std::pair<std::string, std::string>> headers;  // the source's and our own
   std::vector<std::string> options;
-  std::vector<std::string> entries;
-  bool for_reading = false;
-  bool for_emulator = false;
-  std::string key;
+  std::vector<std::pair<std::string, std::string>> headers = {};  // the source's and our own
+  std::string key = {};
 };
 
 Work prepare(const CompileJob& job, const Nvrtc& nvrtc, bool for_emulator) {
-  Work work{SourceTree::read(job.source, job.include_directories),
-            {},
-            compile_options(job.arch, job.settings),
-            job.entries,
-            job.for_reading,
-            for_emulator,
-            {}};
+  Work work{job, SourceTree::read(job.source, job.include_directories),
+            compile_options(job.arch, job.settings)};
   nvrtc.check_arch(job.arch);
   const std::vector<Definition> definitions = definitions_of(job.config, job.settings);
-  if (work.for_reading || for_emulator) work.options.push_back("--generate-line-info");
+  if (job.for_reading || for_emulator) work.options.push_back("--generate-line-info");
   Hasher hasher;
   hasher.add("cubin 4").add(nvrtc.identity()).add(work.source.hash);
   for (const std::string& option : work.options) hasher.add(option);
   for (const auto& [name, text, is_integer] : definitions) hasher.add("define").add(name).add(text);
-  for (const std::string& entry : work.entries) hasher.add("entry").add(entry);
+  for (const std::string& entry : job.entries) hasher.add("entry").add(entry);
   if (for_emulator) hasher.add("ptx behind");
   work.key = hasher.hex();
   work.headers = definition_headers(definitions, work.source);
@@ -134,8 +127,10 @@ struct Task {
   }
 };
 
+}  // namespace
+
 /// The queue and the threads that empty it, each with a process to compile in.
-class Pool {
+class NvrtcCompiler::Pool {
  public:
   explicit Pool(CompilerOptions options);
   ~Pool();
@@ -145,6 +140,8 @@ class Pool {
 
   const Nvrtc& nvrtc() const { return nvrtc_; }
   int num_threads() const { return static_cast<int>(threads_.size()); }
+
+  const std::string common_options = fmt::format("{}", fmt::join(assay::common_options(), " "));
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -180,7 +177,7 @@ class Pool {
   std::vector<std::thread> threads_;
 };
 
-Pool::Pool(CompilerOptions options)
+NvrtcCompiler::Pool::Pool(CompilerOptions options)
     : options_(std::move(options)), limits_(limits_of(options_)), cache_(options_.cache_directory) {
   try {
     for (int i = 0; i < num_threads_of(options_); ++i) {
@@ -192,9 +189,9 @@ Pool::Pool(CompilerOptions options)
   }
 }
 
-Pool::~Pool() { stop(); }
+NvrtcCompiler::Pool::~Pool() { stop(); }
 
-void Pool::stop() {
+void NvrtcCompiler::Pool::stop() {
   {
     const Lock lock(mutex_);
     closing_ = true;
@@ -204,7 +201,7 @@ void Pool::stop() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-std::future<CompileResult> Pool::submit(CompileJob job) {
+std::future<CompileResult> NvrtcCompiler::Pool::submit(CompileJob job) {
   Queued queued{std::move(job), {}};
   std::future<CompileResult> future = queued.promise.get_future();
   const Lock lock(mutex_);
@@ -213,12 +210,12 @@ std::future<CompileResult> Pool::submit(CompileJob job) {
   return future;
 }
 
-void Pool::cancel() {
+void NvrtcCompiler::Pool::cancel() {
   const Lock lock(mutex_);
   cancel_locked();
 }
 
-void Pool::cancel_locked() {
+void NvrtcCompiler::Pool::cancel_locked() {
   const CompileResult cancelled = failure("compile cancelled");
   for (std::deque<Queued>* const queue : {&queue_, &ahead_}) {
     for (Queued& queued : *queue) queued.promise.set_value(cancelled);
@@ -233,11 +230,11 @@ void Pool::cancel_locked() {
 
 /// Whether a thread may take a job that nobody waits for. One thread stays free of them: with all
 /// threads busy, a re-rank waited 1.2 s for code that was in the cache (16 cores).
-bool Pool::may_go_ahead() const {
+bool NvrtcCompiler::Pool::may_go_ahead() const {
   return !ahead_.empty() && num_ahead_ < std::max(num_threads_of(options_) - 1, 1);
 }
 
-void Pool::run_thread() {
+void NvrtcCompiler::Pool::run_thread() {
   std::optional<CompileProcess> process;  // started when first needed: a cached sweep needs none
   for (;;) {
     CompileJob job;
@@ -273,7 +270,8 @@ void Pool::run_thread() {
   }
 }
 
-CompileResult Pool::run(const CompileJob& job, Task& task, std::optional<CompileProcess>& process) {
+CompileResult NvrtcCompiler::Pool::run(const CompileJob& job, Task& task,
+                                       std::optional<CompileProcess>& process) {
   try {
     const Work work = prepare(job, nvrtc_, options_.for_emulator);
     if (join_same(task, work.key)) return {};
@@ -288,7 +286,7 @@ CompileResult Pool::run(const CompileJob& job, Task& task, std::optional<Compile
 
 /// If another task compiles the same key, hands over to it whoever waits for `task`, and returns
 /// true. Otherwise gives `task` the key.
-bool Pool::join_same(Task& task, const std::string& key) {
+bool NvrtcCompiler::Pool::join_same(Task& task, const std::string& key) {
   const Lock lock(mutex_);
   for (Task& other : tasks_) {
     if (other.key != key || other.cancelled) continue;
@@ -300,7 +298,8 @@ bool Pool::join_same(Task& task, const std::string& key) {
   return false;
 }
 
-CompileResult Pool::compile(const Work& work, Task& task, std::optional<CompileProcess>& process) {
+CompileResult NvrtcCompiler::Pool::compile(const Work& work, Task& task,
+                                           std::optional<CompileProcess>& process) {
   const Clock::time_point start = Clock::now();
   const bool is_used = process.has_value();
   CompileProcess::Limits limits = limits_;
@@ -325,15 +324,15 @@ CompileResult Pool::compile(const Work& work, Task& task, std::optional<CompileP
   return result;
 }
 
-bool Pool::has_compiled(const std::string& key) {
+bool NvrtcCompiler::Pool::has_compiled(const std::string& key) {
   const Lock lock(mutex_);
   return compiled_.contains(key);
 }
 
 /// Afterwards there is a process only if it is fit for the next job.
-CompileProcess::Result Pool::compile_once(const Work& work, Task& task,
-                                          std::optional<CompileProcess>& process,
-                                          const CompileProcess::Limits& limits) {
+CompileProcess::Result NvrtcCompiler::Pool::compile_once(const Work& work, Task& task,
+                                                         std::optional<CompileProcess>& process,
+                                                         const CompileProcess::Limits& limits) {
   if (!process) process.emplace(nvrtc_);
   {
     const Lock lock(mutex_);
@@ -342,7 +341,7 @@ CompileProcess::Result Pool::compile_once(const Work& work, Task& task,
   }
   CompileProcess::Result compiled =
       process->compile({work.source.name, work.source.text, work.headers, work.options,
-                        work.entries, work.for_reading || work.for_emulator},
+                        work.job.entries, work.job.for_reading || options_.for_emulator},
                        limits);
   const Lock lock(mutex_);
   task.process = nullptr;
@@ -351,7 +350,8 @@ CompileProcess::Result Pool::compile_once(const Work& work, Task& task,
   return compiled;
 }
 
-CompileResult Pool::to_result(CompileProcess::Result compiled, const Work& work) const {
+CompileResult NvrtcCompiler::Pool::to_result(CompileProcess::Result compiled,
+                                             const Work& work) const {
   CompileResult result;
   switch (compiled.end) {
     case CompileProcess::End::timeout:
@@ -401,46 +401,38 @@ CompileResult Pool::to_result(CompileProcess::Result compiled, const Work& work)
     return result;
   }
   remove_all(compiled.output.ptx, SourceTree::kPrefix);
-  if (work.for_emulator) compiled.output.cubin += compiled.output.ptx;
-  if (work.for_reading) result.ptx = std::move(compiled.output.ptx);
+  if (options_.for_emulator) compiled.output.cubin += compiled.output.ptx;
+  if (work.job.for_reading) result.ptx = std::move(compiled.output.ptx);
   try {
     cache_.store(work.key, compiled.output.cubin, result);
   } catch (const Error&) {
-    if (!work.for_reading) throw;  // a reader has it all in memory
+    if (!work.job.for_reading) throw;  // a reader has it all in memory
   }
-  if (work.for_reading) result.cubin = std::move(compiled.output.cubin);
+  if (work.job.for_reading) result.cubin = std::move(compiled.output.cubin);
   return result;
 }
 
-}  // namespace
-
-struct NvrtcCompiler::Impl {
-  explicit Impl(CompilerOptions compiler_options) : pool(std::move(compiler_options)) {}
-  Pool pool;
-  const std::string options = fmt::format("{}", fmt::join(common_options(), " "));
-};
-
 NvrtcCompiler::NvrtcCompiler(CompilerOptions options)
-    : impl_(std::make_unique<Impl>(std::move(options))) {}
+    : pool_(std::make_unique<Pool>(std::move(options))) {}
 
 NvrtcCompiler::~NvrtcCompiler() = default;
 
 std::future<CompileResult> NvrtcCompiler::submit(CompileJob job) {
-  return impl_->pool.submit(std::move(job));
+  return pool_->submit(std::move(job));
 }
 
-void NvrtcCompiler::cancel() { impl_->pool.cancel(); }
+void NvrtcCompiler::cancel() { pool_->cancel(); }
 
-const std::string& NvrtcCompiler::nvrtc_version() const { return impl_->pool.nvrtc().version(); }
+const std::string& NvrtcCompiler::nvrtc_version() const { return pool_->nvrtc().version(); }
 
-std::string NvrtcCompiler::warning() const { return impl_->pool.nvrtc().warning(); }
+std::string NvrtcCompiler::warning() const { return pool_->nvrtc().warning(); }
 
 std::string NvrtcCompiler::header_folder() const {
-  return impl_->pool.nvrtc().toolkit_include().string();
+  return pool_->nvrtc().toolkit_include().string();
 }
 
-const std::string& NvrtcCompiler::options() const { return impl_->options; }
+const std::string& NvrtcCompiler::options() const { return pool_->common_options; }
 
-int NvrtcCompiler::num_threads() const { return impl_->pool.num_threads(); }
+int NvrtcCompiler::num_threads() const { return pool_->num_threads(); }
 
 }  // namespace assay

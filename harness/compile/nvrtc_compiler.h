@@ -40,8 +40,8 @@ class NvrtcCompiler : public Compiler {
   int num_threads() const override;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  class Pool;
+  std::unique_ptr<Pool> pool_;
 };
 
 }  // namespace assay

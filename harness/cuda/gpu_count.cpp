@@ -5,7 +5,7 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
+#include <optional>
 #include <string>
 
 #include "cuda/gpu_count.h"
@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/text.h"
 #include "cuda/driver.h"
 
 namespace assay {
@@ -71,11 +72,9 @@ int count_gpus(std::string& reason) {
     return 0;
   }
   const auto child_end = child.end(1);
-  int count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error == std::errc() && end == text.data() + text.size()) {
+  if (const std::optional<int> count = number_of<int>(text)) {
     if (count == 0) reason = "the NVIDIA driver finds no GPU";
-    return count;
+    return *count;
   }
   reason = text.empty()
                ? "the NVIDIA driver fails: " + (child_end ? child_end->text : "it says nothing")
