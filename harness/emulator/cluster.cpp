@@ -107,6 +107,18 @@ std::unique_ptr<BlockState> make_block(ClusterState& cluster, const Extents& ind
   return block;
 }
 
+/// Makes zeros of all that the instructions that ran may have written.
+void clear_registers(Warp& warp) {
+  const std::vector<std::uint32_t>& storage = warp.block->storage;
+  for (std::size_t i = 0; i < warp.last_run.size(); ++i) {
+    if (warp.last_run[i] == 0) continue;
+    for (const std::int32_t slot : warp.ops()[i].writes) {
+      std::uint32_t* const at = warp.at(slot);  // up to 128 bits a lane
+      std::fill_n(at, std::min<std::ptrdiff_t>(128, storage.data() + storage.size() - at), 0);
+    }
+  }
+}
+
 }  // namespace
 
 ClusterState::ClusterState(LaunchState& of_launch, std::uint64_t index_of, SpareRegisters& spare)
@@ -145,15 +157,7 @@ void ClusterState::leave(SpareRegisters& spare) {
   LeftLocal* const left = launch.options.left_local;
   for (const auto& block : blocks) {
     if (left != nullptr) left->leave(number_of(*block), launch.program.local_bytes, block->local);
-    for (Warp& warp : block->warps) {
-      for (std::size_t i = 0; i < warp.last_run.size(); ++i) {
-        if (warp.last_run[i] == 0) continue;
-        for (const std::int32_t slot : warp.ops()[i].writes) {
-          std::uint32_t* const at = warp.at(slot);  // up to 128 bits a lane
-          std::fill(at, std::min(at + 128, block->storage.data() + block->storage.size()), 0);
-        }
-      }
-    }
+    for (Warp& warp : block->warps) clear_registers(warp);
     spare.push_back(std::move(block->storage));
   }
 }

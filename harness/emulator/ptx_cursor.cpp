@@ -28,13 +28,10 @@ std::optional<std::int64_t> unsigned_of(std::string_view text) {
   } else if (text.size() > 1 && text.front() == '0') {
     base = 8;
   }
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return number_of<std::uint64_t>(text, base);
 }
 
-bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '$' || c == '%' || c == '.'; }
+bool is_word(char c) { return is_identifier_part(c) || c == '$' || c == '%' || c == '.'; }
 
 /// The tokens without comments, and a last one of kind `end`. They point into the text.
 std::vector<PtxToken> ptx_tokens(std::string_view text) {
