@@ -37,11 +37,9 @@ extern "C" __global__ void k(float* x, int i) {
 }
 )";
 
-std::string cubin_of(const TempFolder& folder, const std::string& arch,
-                     const char* source = kEntries) {
-  CompilerOptions options;
-  options.cache_directory = folder.path() / "cache";
-  NvrtcCompiler compiler(options);
+std::string cubin_of(const std::string& arch, const char* source = kEntries) {
+  const TempFolder folder;
+  NvrtcCompiler compiler({.cache_directory = folder.path() / "cache"});
   const CompileResult result =
       compiler.submit({folder.write("x.cu", source), {folder.path()}, {}, arch}).get();
   EXPECT_TRUE(result.ok) << result.log;
@@ -49,22 +47,20 @@ std::string cubin_of(const TempFolder& folder, const std::string& arch,
 }
 
 TEST(CubinInfo, KnowsEveryEntryAndTheSizesOfItsParameters) {
-  const TempFolder folder;
   for (const char* arch : {"80", "90a"}) {
-    EXPECT_THAT(entries_of(cubin_of(folder, arch)),
+    EXPECT_THAT(entries_of(cubin_of(arch)),
                 ElementsAre(Pair("none", IsEmpty()), Pair("some", ElementsAre(8, 16, 1, 4, 8))))
         << arch;
   }
 }
 
 TEST(CubinInfo, KnowsTheVariablesThatKernelsCanWrite) {
-  const TempFolder folder;
   for (const char* arch : {"80", "90a"}) {
-    EXPECT_THAT(variables_of(cubin_of(folder, arch, kVariables)),
+    EXPECT_THAT(variables_of(cubin_of(arch, kVariables)),
                 UnorderedElementsAre("counter", "table", HasSubstr("hidden"), HasSubstr("calls"),
                                      HasSubstr("sizes")))
         << arch;
-    EXPECT_THAT(variables_of(cubin_of(folder, arch)), IsEmpty()) << arch;
+    EXPECT_THAT(variables_of(cubin_of(arch)), IsEmpty()) << arch;
   }
 }
 
@@ -74,7 +70,6 @@ std::int64_t bytes_of(const std::string& cubin, std::string_view name) {
 }
 
 TEST(CubinInfo, FindsVariablesByTheNamesThatCxxGivesThem) {
-  const TempFolder folder;
   constexpr char kNamed[] = R"(
 __constant__ float filter[81];
 __constant__ unsigned char unused[3];
@@ -83,7 +78,7 @@ namespace lib { __constant__ float filter[5]; namespace inner { __device__ int c
 extern "C" __global__ void k(float* x) { x[0] = filter[1] + table[1] + lib::filter[2] + lib::inner::counts[3]; }
 )";
   for (const char* arch : {"80", "90a"}) {
-    const std::string cubin = cubin_of(folder, arch, kNamed);
+    const std::string cubin = cubin_of(arch, kNamed);
     EXPECT_EQ(bytes_of(cubin, "filter"), 324) << arch;
     EXPECT_EQ(bytes_of(cubin, "::filter"), 324) << arch;
     EXPECT_EQ(bytes_of(cubin, "unused"), 3) << arch;
@@ -104,9 +99,8 @@ extern "C" __global__ void __launch_bounds__(96, 2) k(float* x) {
   x[1] = shared[3];
 }
 )";
-  const TempFolder folder;
   for (const std::string arch : {"75", "80", "90a", "120a"}) {
-    const auto limits = kernel_limits_of(cubin_of(folder, arch, kLimited));
+    const auto limits = kernel_limits_of(cubin_of(arch, kLimited));
     ASSERT_TRUE(limits.contains("k")) << arch;
     EXPECT_EQ(limits.at("k").max_threads, 96) << arch;
     EXPECT_EQ(limits.at("k").smem_section_bytes, (arch == "75" || arch == "80" ? 400 : 1424))
@@ -126,9 +120,8 @@ extern "C" __global__ void many(float* x) {
   for (int i = 0; i < 40; ++i) x[i] = v[39 - i] * v[i];
 }
 )";
-  const TempFolder folder;
   for (const std::string arch : {"75", "80", "90a", "120a"}) {
-    const auto limits = kernel_limits_of(cubin_of(folder, arch, kTwo));
+    const auto limits = kernel_limits_of(cubin_of(arch, kTwo));
     ASSERT_TRUE(limits.contains("few") && limits.contains("many")) << arch;
     EXPECT_LT(limits.at("few").registers, 20) << arch;
     EXPECT_GE(limits.at("many").registers, 30) << arch;
@@ -136,8 +129,7 @@ extern "C" __global__ void many(float* x) {
 }
 
 TEST(CubinInfo, NothingIsInWhatIsNoCubin) {
-  const TempFolder folder;
-  const std::string cubin = cubin_of(folder, "80");
+  const std::string cubin = cubin_of("80");
   EXPECT_THAT(entries_of(""), IsEmpty());
   EXPECT_THAT(variables_of(""), IsEmpty());
   EXPECT_THAT(entries_of("\x7f"

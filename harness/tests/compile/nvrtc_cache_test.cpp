@@ -44,11 +44,10 @@ TEST_F(NvrtcCompilerTest, ForAReaderThereIsPtxWithSourceLinesAndTheSecondTimeItI
 }
 
 TEST_F(NvrtcCompilerTest, AReaderNeedsNoCacheThatCanBeWritten) {
-  CompilerOptions unusable = options();
-  unusable.cache_directory = write("file", "");
+  options_.cache_directory = write("file", "");
   CompileJob read = job(kGood);
   read.for_reading = true;
-  const CompileResult result = NvrtcCompiler(unusable).submit(read).get();
+  const CompileResult result = compile(read);
   ASSERT_TRUE(result.ok) << result.log;
   EXPECT_THAT(result.ptx, HasSubstr(".entry good("));
   EXPECT_FALSE(result.cubin.empty());
@@ -56,18 +55,16 @@ TEST_F(NvrtcCompilerTest, AReaderNeedsNoCacheThatCanBeWritten) {
 
 TEST_F(NvrtcCompilerTest, WithoutTheCacheItCompilesAgainToTheSameMachineCode) {
   const CompileResult first = compile(job(kGood));
-  CompilerOptions without = options();
-  without.use_cache = false;
-  const CompileResult second = NvrtcCompiler(without).submit(job(kGood)).get();
+  options_.use_cache = false;
+  const CompileResult second = compile(job(kGood));
   EXPECT_FALSE(second.report.cached);
   EXPECT_EQ(second.report.cubin_hash, first.report.cubin_hash);
 }
 
 // What was re-ranked was compiled a second time.
 TEST_F(NvrtcCompilerTest, WithoutTheCacheItCompilesAConfigurationOnce) {
-  CompilerOptions without = options();
-  without.use_cache = false;
-  NvrtcCompiler compiler(without);
+  options_.use_cache = false;
+  NvrtcCompiler compiler(options_);
   EXPECT_FALSE(compiler.submit(job(kGood)).get().report.cached);
   EXPECT_TRUE(compiler.submit(job(kGood)).get().report.cached);
 }
@@ -110,10 +107,9 @@ TEST_F(NvrtcCompilerTest, ADamagedEntryIsCompiledAgain) {
 }
 
 TEST_F(NvrtcCompilerTest, TheSameJobManyTimesAtOnceCompilesOnce) {
-  CompilerOptions many = options();
-  many.num_threads = 8;
-  many.use_cache = false;  // so that each compile is a real one, with a time of its own
-  NvrtcCompiler compiler(many);
+  options_.num_threads = 8;
+  options_.use_cache = false;  // so that each compile is a real one, with a time of its own
+  NvrtcCompiler compiler(options_);
   std::vector<std::future<CompileResult>> futures;
   // All are queued before the first can finish.
   const CompileJob same = job(kSlow, 1);  // 8 steps: a second or so
@@ -131,7 +127,7 @@ TEST_F(NvrtcCompilerTest, TwoProcessesShareACache) {
     if (child == 0) {
       bool ok = true;
       {
-        NvrtcCompiler compiler(options());
+        NvrtcCompiler compiler(options_);
         std::vector<std::future<CompileResult>> futures;
         for (std::int64_t threads = 32; threads <= 128; threads += 32) {
           CompileJob one = same;
@@ -150,18 +146,17 @@ TEST_F(NvrtcCompilerTest, TwoProcessesShareACache) {
     EXPECT_EQ(status, 0);
   }
   EXPECT_TRUE(compile(same).report.cached);
-  for (const auto& entry : fs::recursive_directory_iterator(options().cache_directory)) {
+  for (const auto& entry : fs::recursive_directory_iterator(options_.cache_directory)) {
     EXPECT_NE(entry.path().extension(), ".tmp");
   }
 }
 
 TEST_F(NvrtcCompilerTest, AnUnusableCacheIsTheMachinesFault) {
-  CompilerOptions unusable = options();
-  unusable.cache_directory = write("file", "");
-  NvrtcCompiler compiler(unusable);
+  options_.cache_directory = write("file", "");
+  NvrtcCompiler compiler(options_);
   std::future<CompileResult> future = compiler.submit(job(kGood));
   EXPECT_THAT([&] { future.get(); },
-              ThrowsMessage<Error>(HasSubstr(unusable.cache_directory.string())));
+              ThrowsMessage<Error>(HasSubstr(options_.cache_directory.string())));
 }
 
 }  // namespace

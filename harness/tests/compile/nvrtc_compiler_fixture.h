@@ -62,26 +62,18 @@ inline std::string large_kernel(std::int64_t num_bytes) {
 class NvrtcCompilerTest : public ::testing::Test {
  protected:
   std::filesystem::path write(const std::filesystem::path& name, const std::string& text) {
-    const std::filesystem::path path = folder_.path() / name;
-    std::filesystem::create_directories(path.parent_path());
-    write_file_atomic(path, text);
-    return path;
+    return folder_.write(name, text);
   }
   CompileJob job(const std::string& text, std::int64_t threads = 128, const char* name = "x.cu") {
     return {write(name, text), {folder_.path() / "include"}, {{"THREADS", threads}}, "80"};
   }
-  CompilerOptions options() const {
-    CompilerOptions options;
-    options.cache_directory = folder_.path() / "cache";
-    options.num_threads = 2;
-    return options;
-  }
   /// Compiles with a compiler of its own, as a process would.
   CompileResult compile(CompileJob job) {
-    return NvrtcCompiler(options()).submit(std::move(job)).get();
+    return NvrtcCompiler(options_).submit(std::move(job)).get();
   }
 
   TempFolder folder_;
+  CompilerOptions options_{.cache_directory = folder_.path() / "cache", .num_threads = 2};
 };
 
 }  // namespace assay

@@ -224,7 +224,7 @@ TEST_F(NvrtcCompilerTest, TheCubinDoesNotKnowWhereItsSourceWas) {
       "extern \"C\" __global__ void k(int* x) { x[0] = hidden++; }\n";
   CompileJob here = job(text), there = here;
   there.source = write("elsewhere/x.cu", text);
-  NvrtcCompiler compiler(options());
+  NvrtcCompiler compiler(options_);
   EXPECT_EQ(compiler.submit(here).get().report.cubin_hash,
             compiler.submit(there).get().report.cubin_hash);
 }
@@ -260,9 +260,8 @@ extern "C" __global__ void k(float* x) {
 // A re-rank asks for what is in the cache. Behind what the next problem needs, it waited for
 // seconds.
 TEST_F(NvrtcCompilerTest, WhatIsAheadOfItsTimeHoldsNobodyUp) {
-  CompilerOptions one_thread = options();
-  one_thread.num_threads = 1;
-  NvrtcCompiler compiler(one_thread);
+  options_.num_threads = 1;
+  NvrtcCompiler compiler(options_);
   CompileJob ahead = job(kEndless, 128, "endless.cu");
   ahead.is_ahead = true;
   const CompileJob first = job(kGood), second = job(kGood, 64);
@@ -274,9 +273,8 @@ TEST_F(NvrtcCompilerTest, WhatIsAheadOfItsTimeHoldsNobodyUp) {
 
 // A re-rank asked for code that it had, and waited until one of the jobs ahead was done.
 TEST_F(NvrtcCompilerTest, OneThreadStaysFreeOfJobsThatNobodyWaitsFor) {
-  CompilerOptions two_threads = options();
-  two_threads.num_threads = 2;
-  NvrtcCompiler compiler(two_threads);
+  options_.num_threads = 2;
+  NvrtcCompiler compiler(options_);
   std::vector<std::future<CompileResult>> never;
   for (const int block : {64, 128}) {
     CompileJob ahead = job(kEndless, block, "endless.cu");
@@ -287,14 +285,13 @@ TEST_F(NvrtcCompilerTest, OneThreadStaysFreeOfJobsThatNobodyWaitsFor) {
 }
 
 TEST_F(NvrtcCompilerTest, ThreadsVersionAndOptions) {
-  CompilerOptions any = options();
-  any.num_threads = 0;
-  EXPECT_EQ(NvrtcCompiler(any).num_threads(),
-            static_cast<int>(std::thread::hardware_concurrency()));
-  EXPECT_THAT(NvrtcCompiler(options()).nvrtc_version(), MatchesRegex("[0-9]+\\.[0-9]+"));
-  EXPECT_THAT(NvrtcCompiler(options()).options(), StartsWith("--std=c++20 "));
-  EXPECT_THAT(NvrtcCompiler(options()).options(), Not(HasSubstr("arch")));  // those are the job's
-  EXPECT_THAT(NvrtcCompiler(options()).options(), Not(HasSubstr("-I")));
+  options_.num_threads = 0;
+  const NvrtcCompiler compiler(options_);
+  EXPECT_EQ(compiler.num_threads(), static_cast<int>(std::thread::hardware_concurrency()));
+  EXPECT_THAT(compiler.nvrtc_version(), MatchesRegex("[0-9]+\\.[0-9]+"));
+  EXPECT_THAT(compiler.options(), StartsWith("--std=c++20 "));
+  EXPECT_THAT(compiler.options(), Not(HasSubstr("arch")));  // those are the job's
+  EXPECT_THAT(compiler.options(), Not(HasSubstr("-I")));
 }
 
 }  // namespace

@@ -25,11 +25,10 @@ TEST_F(NvrtcCompilerTest, MachineCodeThatIsTooLargeIsRefused) {
 TEST_F(NvrtcCompilerTest, ACompileHasALimitAndHoldsUpNobody) {
   // NVRTC cannot be stopped in its front end. There it holds a lock that other compiles in its
   // process need. What follows must not wait for it.
+  options_.num_threads = 1;
+  options_.timeout_s = 0.5;
   for (const CompileJob& endless : {job(kSlow, 16), job(kEndless, 1, "y.cu")}) {
-    CompilerOptions impatient = options();
-    impatient.num_threads = 1;
-    impatient.timeout_s = 0.5;
-    NvrtcCompiler compiler(impatient);
+    NvrtcCompiler compiler(options_);
     const CompileResult result = compiler.submit(endless).get();
     EXPECT_FALSE(result.ok);
     EXPECT_EQ(result.kind, "timeout");
@@ -69,10 +68,9 @@ pid_t kill_compiler(pid_t killed_before = 0) {
 // for it when the compiler's process was forked.
 TEST_F(NvrtcCompilerTest, ACompilerThatWaitsForALockOfItsParentIsReplaced) {
   HeldTimeZone zone;
-  CompilerOptions patient = options();
-  patient.num_threads = 1;
-  patient.timeout_s = 6;
-  NvrtcCompiler compiler(patient);
+  options_.num_threads = 1;
+  options_.timeout_s = 6;
+  NvrtcCompiler compiler(options_);
   auto result = compiler.submit(job("extern \"C\" __global__ void k() {}\n"));
   while (any_child() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   zone.release();
@@ -81,23 +79,21 @@ TEST_F(NvrtcCompilerTest, ACompilerThatWaitsForALockOfItsParentIsReplaced) {
 
 TEST_F(NvrtcCompilerTest, ACompilerThatWaitsTwiceHasAllOfItsTime) {
   const HeldTimeZone zone;
-  CompilerOptions impatient = options();
-  impatient.timeout_s = 1.2;
-  const CompileResult result =
-      NvrtcCompiler(impatient).submit(job("extern \"C\" __global__ void k() {}\n")).get();
+  options_.timeout_s = 1.2;
+  const CompileResult result = compile(job("extern \"C\" __global__ void k() {}\n"));
   EXPECT_EQ(result.kind, "timeout");
   EXPECT_EQ(result.log, "compile took longer than its limit of 1.2 s");
 }
 
 TEST_F(NvrtcCompilerTest, AKilledCompilerIsTriedOnceMore) {
-  NvrtcCompiler compiler(options());
+  NvrtcCompiler compiler(options_);
   std::future<CompileResult> future = compiler.submit(job(kSlow, 1));
   kill_compiler();
   EXPECT_TRUE(future.get().ok);
 }
 
 TEST_F(NvrtcCompilerTest, ACompilerThatIsKilledTwiceIsNoErrorOfTheKernel) {
-  NvrtcCompiler compiler(options());
+  NvrtcCompiler compiler(options_);
   std::future<CompileResult> future = compiler.submit(job(kEndless));
   kill_compiler(kill_compiler());
   const CompileResult result = future.get();
@@ -107,19 +103,17 @@ TEST_F(NvrtcCompilerTest, ACompilerThatIsKilledTwiceIsNoErrorOfTheKernel) {
 }
 
 TEST_F(NvrtcCompilerTest, ACompileThatFillsTheMemoryIsStopped) {
-  CompilerOptions small = options();
-  small.memory_bytes = 200 << 20;
-  const CompileResult result = NvrtcCompiler(small).submit(job(large_kernel(1 << 30))).get();
+  options_.memory_bytes = 200 << 20;
+  const CompileResult result = compile(job(large_kernel(1 << 30)));
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.kind, "memory");
   EXPECT_THAT(result.log, StartsWith("compile took more memory than its limit of 200 MiB, "));
 }
 
 TEST_F(NvrtcCompilerTest, CancelAnswersEverybodyAndTheCompilerStaysUsable) {
+  options_.num_threads = 1;
   for (const char* text : {kSlow, kEndless}) {
-    CompilerOptions one_thread = options();
-    one_thread.num_threads = 1;
-    NvrtcCompiler compiler(one_thread);
+    NvrtcCompiler compiler(options_);
     std::vector<std::future<CompileResult>> futures;
     const CompileJob slow = job(text);
     for (int i = 0; i < 5; ++i) futures.push_back(compiler.submit(slow));
@@ -138,7 +132,7 @@ TEST_F(NvrtcCompilerTest, CancelAnswersEverybodyAndTheCompilerStaysUsable) {
 TEST_F(NvrtcCompilerTest, TheDestructorCancelsAndLeavesNoProcess) {
   std::vector<std::future<CompileResult>> futures;
   {
-    NvrtcCompiler compiler(options());
+    NvrtcCompiler compiler(options_);
     for (std::int64_t threads = 1; threads <= 4; ++threads) {
       futures.push_back(compiler.submit(job(kEndless, threads)));
     }

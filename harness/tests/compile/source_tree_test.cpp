@@ -21,10 +21,7 @@ using ::testing::Pair;
 class SourceTreeTest : public ::testing::Test {
  protected:
   fs::path write(const fs::path& name, const std::string& text) {
-    const fs::path path = folder_.path() / name;
-    fs::create_directories(path.parent_path());
-    write_file_atomic(path, text);
-    return path;
+    return folder_.write(name, text);
   }
   SourceTree read(const std::string& source) {
     return SourceTree::read(write("src/x.cu", source), {folder_.path() / "include"});
