@@ -17,12 +17,13 @@ constexpr const char* kPlace =
     "add.s64 %rd10, %rd0, %rd10;\n";
 
 /// What 64 threads store, each its %r0.
-Words threads(const std::string& body, U num_threads = 64, std::uint64_t seed = 1) {
+Words threads(const std::string& body, const std::string& globals = "", std::uint64_t seed = 1) {
   PtxRun run;
   run.options.seed = seed;
-  run.add(Words(num_threads));
-  run.shape.block = {num_threads, 1, 1};
-  run.run_body(std::string(kPlace) + body + "\nst.global.u32 [%rd10], %r0;");
+  run.add(Words(64));
+  run.shape.block = {64, 1, 1};
+  run.options.max_instructions = 10'000'000;
+  run.run_body(kPlace + body + "\nst.global.u32 [%rd10], %r0;", globals);
   EXPECT_TRUE(run.outcome.ok) << run.findings();
   return run.get<U>(0);
 }
@@ -54,18 +55,13 @@ JOIN: activemask.b32 %r6; popc.b32 %r5, %r5; popc.b32 %r6, %r6; add.u32 %r5, %r5
 TEST(Machine, ALaneThatSpinsDoesNotKeepTheOthersOfItsWarp) {
   // Each lane takes a lock, counts and gives it back: it hangs where one side of a branch runs on.
   const std::string globals = ".global .align 4 .u32 lock; .global .align 4 .u32 count;";
-  PtxRun run;
-  run.add(Words(64));
-  run.shape.block = {64, 1, 1};
-  run.options.max_instructions = 10'000'000;
-  run.run_body(std::string(kPlace) + R"(
+  const Words got = threads(R"(
 SPIN: atom.global.cas.b32 %r3, [lock], 0, 1; setp.ne.s32 %p1, %r3, 0; @%p1 bra SPIN;
   ld.global.u32 %r4, [count]; add.u32 %r4, %r4, 1; st.global.u32 [count], %r4;
   atom.global.exch.b32 %r5, [lock], 0;
-  bar.sync 0; ld.global.u32 %r0, [count]; st.global.u32 [%rd10], %r0;)",
-               globals);
-  ASSERT_TRUE(run.outcome.ok) << run.findings();
-  EXPECT_EQ(run.get<U>(0), Words(64, 64));
+  bar.sync 0; ld.global.u32 %r0, [count];)",
+                            globals);
+  EXPECT_EQ(got, Words(64, 64));
 }
 
 TEST(Machine, BlocksWaitForEachOther) {
@@ -115,7 +111,7 @@ TEST(Machine, ThreadsMeetAtBarriers) {
   bar.sync 0;
   sub.u32 %r6, 63, %r1; shl.b32 %r6, %r6, 2; add.u32 %r6, %r6, %r3; ld.shared.u32 %r0, [%r6];)";
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const Words got = threads(shared, 64, seed);
+    const Words got = threads(shared, "", seed);
     for (U i = 0; i < 64; ++i) ASSERT_EQ(got[i], 63 - i);
   }
   EXPECT_EQ(threads("setp.gt.u32 %p1, %r1, 40; bar.red.popc.u32 %r0, 0, %p1;")[3], 23u);
@@ -147,10 +143,7 @@ TEST(Machine, AtomicsOfAllKinds) {
   const std::string globals = R"(.global .align 4 .u32 a = 5; .global .align 4 .s32 b = -7;
 .global .align 8 .u64 c; .global .align 4 .f32 d = 0f3F800000; .global .align 16 .f32 e[4];
 .global .align 4 .u32 h = 3;)";
-  PtxRun run;
-  run.add(Words(64));
-  run.shape.block = {64, 1, 1};
-  run.run_body(std::string(kPlace) + R"(
+  const Words got = threads(R"(
   red.global.add.u32 [a], 2; red.global.max.s32 [b], %r1; mov.u64 %rd4, 3;
   atom.global.add.u64 %rd5, [c], %rd4; mov.f32 %f1, 0f40000000; red.global.add.f32 [d], %f1;
   red.global.add.v4.f32 [e], {%f1, %f1, %f1, %f1}; atom.global.inc.u32 %r9, [h], 9;
@@ -158,11 +151,9 @@ TEST(Machine, AtomicsOfAllKinds) {
   ld.global.u32 %r3, [a]; ld.global.u32 %r4, [b]; ld.global.u32 %r5, [c]; ld.global.f32 %f2, [d];
   ld.global.f32 %f3, [e+8]; add.f32 %f2, %f2, %f3; cvt.rzi.u32.f32 %r6, %f2;
   ld.global.u32 %r7, [h];
-  add.u32 %r0, %r3, %r4; add.u32 %r0, %r0, %r5; add.u32 %r0, %r0, %r6; mad.lo.u32 %r0, %r7, 10000, %r0;
-  st.global.u32 [%rd10], %r0;)",
-               globals);
-  ASSERT_TRUE(run.outcome.ok) << run.findings();
-  EXPECT_EQ(run.get<U>(0)[0], 133u + 63 + 192 + 129 + 128 + (3 + 64) % 10 * 10000);
+  add.u32 %r0, %r3, %r4; add.u32 %r0, %r0, %r5; add.u32 %r0, %r0, %r6; mad.lo.u32 %r0, %r7, 10000, %r0;)",
+                            globals);
+  EXPECT_EQ(got[0], 133u + 63 + 192 + 129 + 128 + (3 + 64) % 10 * 10000);
 }
 
 TEST(Machine, CallsFunctions) {
@@ -173,17 +164,13 @@ TEST(Machine, CallsFunctions) {
   mul.lo.u32 %r3, %r1, %r2; st.param.b32 [result], %r3; ret;
 BIG: st.param.b32 [result], %r1; ret;
 })";
-  PtxRun run;
-  run.add(Words(64));
-  run.shape.block = {64, 1, 1};
-  run.run_body(std::string(kPlace) + R"(mov.u32 %r4, 3;
+  const Words got = threads(R"(mov.u32 %r4, 3;
 { .param .b32 a; .param .align 4 .b8 b[8]; .param .b32 back; st.param.b32 [a], %r1;
   st.param.b32 [b+4], %r4; call.uni (back), scale, (a, b); ld.param.b32 %r0, [back]; }
-activemask.b32 %r5; popc.b32 %r5, %r5; mad.lo.u32 %r0, %r5, 1000, %r0; st.global.u32 [%rd10], %r0;)",
-               globals);
-  ASSERT_TRUE(run.outcome.ok) << run.findings();
-  EXPECT_EQ(run.get<U>(0)[5], 32'015u);
-  EXPECT_EQ(run.get<U>(0)[12], 32'012u);
+activemask.b32 %r5; popc.b32 %r5, %r5; mad.lo.u32 %r0, %r5, 1000, %r0;)",
+                            globals);
+  EXPECT_EQ(got[5], 32'015u);
+  EXPECT_EQ(got[12], 32'012u);
 }
 
 TEST(Machine, JumpsByATable) {
