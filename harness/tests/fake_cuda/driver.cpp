@@ -14,6 +14,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <type_traits>
 
 #include "machine.h"
 
@@ -41,6 +42,23 @@ CUresult run(CUfunction function, unsigned grid, unsigned block, void** argument
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
   return machine().launch(*reinterpret_cast<std::string*>(function), arguments, grid, block);
+}
+
+template <typename T>
+CUresult give(T* to, std::type_identity_t<T> value) {
+  *to = value;
+  return machine().status();
+}
+
+/// Events and graphs are times.
+template <typename Handle>
+double& time_of(Handle handle) {
+  return *reinterpret_cast<double*>(handle);
+}
+template <typename Handle>
+CUresult destroyed(Handle handle) {
+  delete &time_of(handle);
+  return machine().status();
 }
 
 /// Moves the clock on by the time that `bytes` take to move.
@@ -138,8 +156,7 @@ CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
-  *context = reinterpret_cast<CUcontext>(&machine());
-  return machine().status();
+  return give(context, reinterpret_cast<CUcontext>(&machine()));
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice) { return machine().status(); }
@@ -150,8 +167,7 @@ CUresult cuCtxSynchronize() { return machine().synchronise(); }
 CUresult cuCtxResetPersistingL2Cache() { return machine().status(); }
 
 CUresult cuModuleLoadData(CUmodule* module, const void*) {
-  *module = reinterpret_cast<CUmodule>(&machine());
-  return machine().status();
+  return give(module, reinterpret_cast<CUmodule>(&machine()));
 }
 
 CUresult cuModuleUnload(CUmodule) { return machine().status(); }
@@ -177,14 +193,12 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* symbol)
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int block_threads,
                                                      size_t) {
-  *blocks = kSmThreads / block_threads;
-  return machine().status();
+  return give(blocks, kSmThreads / block_threads);
 }
 
 // As for a kernel without static shared memory.
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
-  *value = 48 << 10;
-  return machine().status();
+  return give(value, 48 << 10);
 }
 
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute attribute, int value) {
@@ -275,8 +289,7 @@ CUresult cuMemAddressFree(CUdeviceptr begin, std::size_t bytes) {
 
 CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t, const CUmemAllocationProp*,
                      unsigned long long) {
-  *handle = 1;
-  return machine().status();
+  return give(handle, 1);
 }
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle) { return CUDA_SUCCESS; }
@@ -305,8 +318,7 @@ CUresult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
 CUresult cuMemFreeHost(void* memory) { return machine().free(memory); }
 
 CUresult cuMemHostGetDevicePointer(CUdeviceptr* device, void* host, unsigned) {
-  *device = address(host);
-  return machine().status();
+  return give(device, address(host));
 }
 
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream) {
@@ -339,25 +351,20 @@ CUresult cuMemsetD32Async(CUdeviceptr memory, unsigned value, std::size_t count,
 }
 
 CUresult cuStreamCreate(CUstream* stream, unsigned) {
-  *stream = reinterpret_cast<CUstream>(&machine());
-  return machine().status();
+  return give(stream, reinterpret_cast<CUstream>(&machine()));
 }
 
 CUresult cuStreamDestroy(CUstream) { return machine().status(); }
 CUresult cuStreamSynchronize(CUstream) { return machine().synchronise(); }
 
 CUresult cuEventCreate(CUevent* event, unsigned) {
-  *event = reinterpret_cast<CUevent>(new double(0));
-  return machine().status();
+  return give(event, reinterpret_cast<CUevent>(new double(0)));
 }
 
-CUresult cuEventDestroy(CUevent event) {
-  delete reinterpret_cast<double*>(event);
-  return machine().status();
-}
+CUresult cuEventDestroy(CUevent event) { return destroyed(event); }
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream, unsigned) {
-  *reinterpret_cast<double*>(event) = machine().now_ns();
+  time_of(event) = machine().now_ns();
   return machine().status();
 }
 
@@ -372,8 +379,7 @@ CUresult cuStreamBeginCapture(CUstream, CUstreamCaptureMode) {
 }
 
 CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
-  *status = capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
-  return machine().status();
+  return give(status, capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
@@ -390,31 +396,22 @@ CUresult cuStreamEndCapture(CUstream, CUgraph* graph) {
 }
 
 CUresult cuGraphInstantiate(CUgraphExec* instance, CUgraph graph, unsigned long long) {
-  *instance = reinterpret_cast<CUgraphExec>(new double(*reinterpret_cast<double*>(graph)));
-  return machine().status();
+  return give(instance, reinterpret_cast<CUgraphExec>(new double(time_of(graph))));
 }
 
 CUresult cuGraphLaunch(CUgraphExec instance, CUstream) {
-  machine().advance(0.9 * *reinterpret_cast<double*>(instance));
+  machine().advance(0.9 * time_of(instance));
   return machine().status();
 }
 
-CUresult cuGraphExecDestroy(CUgraphExec instance) {
-  delete reinterpret_cast<double*>(instance);
-  return machine().status();
-}
+CUresult cuGraphExecDestroy(CUgraphExec instance) { return destroyed(instance); }
 
-CUresult cuGraphDestroy(CUgraph graph) {
-  delete reinterpret_cast<double*>(graph);
-  return machine().status();
-}
+CUresult cuGraphDestroy(CUgraph graph) { return destroyed(graph); }
 
 // Defined without cuda.h's macro, because the loader asks for this very name.
 #undef cuEventElapsedTime
 CUresult cuEventElapsedTime(float* ms, CUevent begin, CUevent end) {
-  *ms = static_cast<float>((*reinterpret_cast<double*>(end) - *reinterpret_cast<double*>(begin)) *
-                           1e-6);
-  return machine().status();
+  return give(ms, static_cast<float>((time_of(end) - time_of(begin)) * 1e-6));
 }
 
 }  // extern "C"
