@@ -44,6 +44,8 @@ const std::string kWord = kEntry + "word";
 const std::string kLength = "  - {name: n, dtype: i32, value: N}\n";
 const std::string kState = "  - {name: out, dtype: f32, shape: [N], role: inout}\n";
 const std::string kLaunch = "launches: [{" + kBlocks + "}]\n";
+const std::string kOnce = kLength + kLaunch + kReference;
+const std::string kUseX = kWord + "(const float* x, float* out, int n) {\n" + kIndex;
 
 std::string repeated(const std::string& passes) {
   return "args:\n" + kX + kScratch + kOut + "launches: [{repeat: " + passes + ", entry: step, " +
@@ -100,22 +102,21 @@ std::vector<ContractCase> contract_cases() {
       {"symbol",
        "args:\n" + kX + "  - {name: c, dtype: f32, shape: [4], role: in, symbol: constants}\n" +
            kOut + kLength + kLaunch + reference_of("x, c, out"),
-       "__constant__ float constants[5];\n" + kWord + "(const float* x, float* out, int n) {\n" +
-           kIndex + "out[i] = x[i] * constants[0] + constants[MISTAKE ? 2 : 3]; }\n",
+       "__constant__ float constants[5];\n" + kUseX +
+           "out[i] = x[i] * constants[0] + constants[MISTAKE ? 2 : 3]; }\n",
        "out[i] = x[i] * c[0] + c[3];", "const float* x, const float* c, float* out"},
       {"symbol_in_a_namespace",
        "args:\n" + kX +
            "  - {name: c, dtype: f32, shape: [4], role: in, symbol: lib::constants}\n" + kOut +
            kLength + kLaunch + reference_of("x, c, out"),
-       "namespace lib { __constant__ float constants[5]; }\n" + kWord +
-           "(const float* x, float* out, int n) {\n" + kIndex +
+       "namespace lib { __constant__ float constants[5]; }\n" + kUseX +
            "out[i] = x[i] * lib::constants[0] + lib::constants[MISTAKE ? 2 : 3]; }\n",
        "out[i] = x[i] * c[0] + c[3];", "const float* x, const float* c, float* out"},
       {"symbol_of_the_device",
        "args:\n" + kX + "  - {name: c, dtype: f32, shape: [N], role: in, symbol: table}\n" + kOut +
            kLength + kLaunch + reference_of("x, c, out"),
-       "__device__ float table[3005];\n" + kWord + "(const float* x, float* out, int n) {\n" +
-           kIndex + "out[i] = x[i] + table[MISTAKE ? i / 2 : i]; }\n",
+       "__device__ float table[3005];\n" + kUseX +
+           "out[i] = x[i] + table[MISTAKE ? i / 2 : i]; }\n",
        "out[i] = x[i] + c[i];", "const float* x, const float* c, float* out"},
       {"struct_of_arguments",
        "args:\n" + kX + kOut + kLength +
@@ -138,14 +139,13 @@ std::vector<ContractCase> contract_cases() {
            "cooperative_groups::this_grid().sync();\n"
            "if (i < n) out[i] = t[n - 1 - i] + MISTAKE; }\n",
        "out[i] = x[n - 1 - i];"},
-      {"equal_infinities", "args:\n" + kX + kOut + kLength + kLaunch + kReference,
-       kWord + "(const float* x, float* out, int n) {\n" + kIndex +
+      {"equal_infinities", "args:\n" + kX + kOut + kOnce,
+       kUseX +
            "out[i] = x[i] < -1 ? (MISTAKE && i > 9 ? 1 : -1) * __int_as_float(0x7f800000) : x[i]; "
            "}\n",
        "out[i] = x[i] < -1 ? -__int_as_float(0x7f800000) : x[i];"},
       {"texture",
-       "args:\n  - {name: x, dtype: f32, shape: [N], role: in, texture: point}\n" + kOut + kLength +
-           kLaunch + kReference,
+       "args:\n  - {name: x, dtype: f32, shape: [N], role: in, texture: point}\n" + kOut + kOnce,
        kWord + "(cudaTextureObject_t x, float* out, int n) {\n" + kIndex +
            "out[i] = tex1Dfetch<float>(x, n - 1 - i + MISTAKE); }\n",
        "out[i] = x[n - 1 - i];"},
@@ -231,49 +231,41 @@ std::vector<ContractCase> contract_cases() {
        "out[i] = i % 7 * 100 + 10 + i % 3;", "int* out"},
       {"init_copy",
        "args:\n" + kX + "  - {name: out, dtype: f32, shape: [N], role: out, init: {copy: x}}\n" +
-           kLength + kLaunch + kReference,
+           kOnce,
        kWord + "(const float*, float* out, int n) {\n" + kIndex +
            "if (i % 2 == 0) out[i] += MISTAKE ? 2 : 1; }\n",
        "out[i] = x[i] + (i % 2 == 0);"},
       {"inout",
        "args:\n" + kX + kState + kLength + kLaunch +
            "reference: [{add: {a: out, b: x, out: out}}]\n",
-       kWord + "(const float* x, float* out, int n) {\n" + kIndex +
-           "out[i] = MISTAKE ? x[i] : out[i] + x[i]; }\n"},
-      {"consumed",
-       "args:\n  - {name: x, dtype: f32, shape: [N], role: consumed}\n" + kOut + kLength + kLaunch +
-           kReference,
+       kUseX + "out[i] = MISTAKE ? x[i] : out[i] + x[i]; }\n"},
+      {"consumed", "args:\n  - {name: x, dtype: f32, shape: [N], role: consumed}\n" + kOut + kOnce,
        kWord + "(float* x, float* out, int n) {\n" + kIndex +
            "const float value = x[i]; x[i] = 7; out[i] = value * (MISTAKE ? 2 : 3); }\n",
        "out[i] = x[i] * 3;"},
-      {"inout_of_ones_own", "args:\n" + kX + kState + kLength + kLaunch + kReference,
-       kWord + "(const float* x, float* out, int n) {\n" + kIndex +
-           "out[i] += x[i] * (MISTAKE ? 2 : 3); }\n",
-       "out[i] += x[i] * 3;"},
+      {"inout_of_ones_own", "args:\n" + kX + kState + kOnce,
+       kUseX + "out[i] += x[i] * (MISTAKE ? 2 : 3); }\n", "out[i] += x[i] * 3;"},
       {"inout_updated_in_turn",
        "args:\n" + kX + kState + kLength + kLaunch +
            "reference:\n  - {kernel: {source: ref.cu, entry: ref, args: [x, out], grid: [cdiv(N, "
            "128)], block: [128]}}\n"
            "  - {kernel: {source: ref.cu, entry: more, args: [out, x], grid: [cdiv(N, 128)], "
            "block: [128]}}\n",
-       kWord + "(const float* x, float* out, int n) {\n" + kIndex +
-           "out[i] = 2 * (out[i] + x[i]) + (MISTAKE ? 0 : x[i]); }\n",
+       kUseX + "out[i] = 2 * (out[i] + x[i]) + (MISTAKE ? 0 : x[i]); }\n",
        "out[i] += x[i];\n}\n" + kEntry +
            "more(float* out, const float* x) {\n"
            "const int n = N, i = blockIdx.x * 128 + threadIdx.x;\n"
            "if (i < n) out[i] = 2 * out[i] + x[i];"},
       {"check_first",
        "args:\n" + kX +
-           "  - {name: out, dtype: f32, shape: [N], role: out, check: {first: N / 2}}\n" + kLength +
-           kLaunch + kReference,
-       kWord + "(const float* x, float* out, int n) {\n" + kIndex +
-           "if (i < n / 2 - MISTAKE) out[i] = x[i]; }\n",
-       "if (i < n / 2) out[i] = x[i];", "const float* x, float* out", "unwritten"},
+           "  - {name: out, dtype: f32, shape: [N], role: out, check: {first: N / 2}}\n" + kOnce,
+       kUseX + "if (i < n / 2 - MISTAKE) out[i] = x[i]; }\n", "if (i < n / 2) out[i] = x[i];",
+       "const float* x, float* out", "unwritten"},
       {"check_sorted",
        "args:\n" + kX +
            "  - {name: out, dtype: f32, shape: [N], role: out, check: {sorted: true}}\n"
            "  - {name: count, dtype: i32, shape: [1], role: scratch, init: zero}\n" +
-           kLength + kLaunch + kReference,
+           kOnce,
        kWord + "(const float* x, float* out, int* count, int n) {\n" + kIndex +
            "out[atomicAdd(count, 1)] = x[MISTAKE && i == 5 ? 6 : i]; }\n",
        "out[i] = x[i];"},
@@ -282,30 +274,25 @@ std::vector<ContractCase> contract_cases() {
        "high: "
        "99}}\n"
        "  - {name: out, dtype: i16, shape: [N], role: out, check: {sorted: true, first: 3000}}\n" +
-           kLength + kLaunch + kReference,
+           kOnce,
        kWord + "(const short* x, short* out, int n) {\n" + kIndex +
            "if (i < 3000) out[2999 - i] = x[i] + (MISTAKE && i == 5); }\n",
        "out[i] = x[i];", "const short* x, short* out"},
       {"check_sum",
        "args:\n" + kX + "  - {name: out, dtype: f32, shape: [N], role: out, check: {sum: true}}\n" +
-           kLength + kLaunch + kReference,
-       kWord + "(const float* x, float* out, int n) {\n" + kIndex +
-           "out[n - 1 - i] = x[i] + (MISTAKE && i < 9); }\n",
-       "out[i] = x[i];"},
+           kOnce,
+       kUseX + "out[n - 1 - i] = x[i] + (MISTAKE && i < 9); }\n", "out[i] = x[i];"},
       {"check_sum_of_integers",
        "args:\n" + kX + "  - {name: out, dtype: u64, shape: [N], role: out, check: {sum: true}}\n" +
-           kLength + kLaunch + kReference,
+           kOnce,
        kWord + "(const float*, unsigned long long* out, int n) {\n" + kIndex +
            "out[n - 1 - i] = (1ull << 60) + i + (MISTAKE && i == 9); }\n",
        "out[i] = (1ull << 60) + i;", "const float* x, unsigned long long* out"},
-      {"tolerance_absolute",
-       "args:\n" + kX + kOut + kLength + kLaunch + kReference + "tolerance: {absolute: 0.02}\n",
-       kWord + "(const float* x, float* out, int n) {\n" + kIndex +
-           "out[i] = x[i] * x[i] + (MISTAKE ? 0.1f : 0.01f); }\n",
-       "out[i] = x[i] * x[i];"},
+      {"tolerance_absolute", "args:\n" + kX + kOut + kOnce + "tolerance: {absolute: 0.02}\n",
+       kUseX + "out[i] = x[i] * x[i] + (MISTAKE ? 0.1f : 0.01f); }\n", "out[i] = x[i] * x[i];"},
       {"init_zero_of_some",
        "args:\n" + kX + "  - {name: out, dtype: i32, shape: [N], role: out, init: {zero: 4}}\n" +
-           kLength + kLaunch + kReference,
+           kOnce,
        kWord + "(const float*, int* out, int n) {\n" + kIndex +
            "if (i >= 4) out[i] = i; atomicAdd(out + i % 4, MISTAKE && i == 9 ? 0 : 1); }\n",
        "out[i] = i < 4 ? (n - i + 3) / 4 : i;", "const float* x, int* out"},

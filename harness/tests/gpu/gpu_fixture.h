@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -208,7 +209,38 @@ class RunnerTest : public GpuTest {
     return request;
   }
 
+  /// Why each baseline of a contract does not count, by the name of its time: nothing if it does.
+  /// The kernel of the contract never runs.
+  std::map<std::string, std::string> failures_of(const KernelSpec& kernel) {
+    const DeviceInfo& info = runner_->info();
+    TrialRequest request = request_of(kernel, info);
+    std::vector<std::string> names;
+    for (const BaselineSpec& spec : kernel.baseline) {
+      names.push_back(spec.name);
+      if (spec.steps.empty()) continue;  // cuBLASLt's product
+      BaselinePlan plan = make_baseline_plan(kernel, spec, request.plan, info);
+      for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+        if (!plan.steps[i].kernel) continue;
+        ReferenceKernelPlan& own = *plan.steps[i].kernel;
+        const CompileResult made =
+            compile_own(kernel, *spec.steps[i].kernel, kernel.smoke, info).get();
+        EXPECT_TRUE(made.ok) << made.log;
+        own.cubin_path = made.cubin_path.string();
+        own.launch.symbol = made.symbols.at(own.launch.entry);
+      }
+      request.plan.baselines.push_back(std::move(plan));
+    }
+    std::map<std::string, std::string> failures;
+    for (const BaselineTiming& timing : runner_->run_baselines(request, names)) {
+      failures[timing.name] = timing.failure;
+      details_[timing.name] = timing.detail;
+      EXPECT_EQ(timing.failure.empty(), timing.timing.median_ns > 500) << timing.name;
+    }
+    return failures;
+  }
+
   std::unique_ptr<TrialRunner> runner_;
+  std::map<std::string, std::string> details_;  // of the baselines
 };
 
 /// Of these tests, which ask for times, counters or libraries, the emulator has none.

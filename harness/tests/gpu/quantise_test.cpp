@@ -221,18 +221,8 @@ TEST_F(ScaledProducts, BaselinesOfCublasLtHaveScalesOfBlocksOrOne) {
           "  - strict: [{scaled_gemm: {a: AT, a_scales: SAT, b: BT, b_scales: SBT, out: C}}]\n"
           "  - unscaled: [{scaled_gemm: {a: A, a_scales: SAT, b: B, b_scales: SBT, out: C}}]\n"
           "    relative: 0.125\n"));
-  const DeviceInfo& info = runner_->info();
-  if (info.cc != 90) GTEST_SKIP() << "cuBLASLt has such scales on Hopper GPUs";
-  TrialRequest request = request_of(kernel, info);
-  std::vector<std::string> names;
-  for (const BaselineSpec& spec : kernel.baseline) {
-    names.push_back(spec.name);
-    request.plan.baselines.push_back(make_baseline_plan(kernel, spec, request.plan, info));
-  }
-  std::map<std::string, std::string> failures;
-  for (const BaselineTiming& timing : runner_->run_baselines(request, names)) {
-    failures[timing.name] = timing.failure;
-  }
+  if (runner_->info().cc != 90) GTEST_SKIP() << "cuBLASLt has such scales on Hopper GPUs";
+  const auto failures = failures_of(kernel);
   EXPECT_EQ(failures.at("blocks"), "");
   EXPECT_EQ(failures.at("whole_other_accuracy"), "");
   EXPECT_THAT(failures.at("strict"), HasSubstr("C["));

@@ -36,40 +36,25 @@ const std::string kMatrixIndex =
 const std::string kWeight =
     "{name: weight, dtype: f32, shape: [N], role: in, fill: {name: uniform, low: 1, high: 3}}";
 
+const std::vector<std::string> kOfX = {kMatrixX, kMatrixOut};
+const std::vector<std::string> kOfXAndY = {kMatrixX, kY, kMatrixOut};
+
 std::vector<Word> words() {
   const std::string row_loop = "float s = 0; for (int k = 0; k < N; ++k) ";
   return {
-      {"mul",
-       {kMatrixX, kY, kMatrixOut},
-       "[{mul: {a: x, b: y, out: out}}]",
-       kXYOut,
+      {"mul", kOfXAndY, "[{mul: {a: x, b: y, out: out}}]", kXYOut,
        "out[i] = x[i] * (MISTAKE ? 1 : y[i]);"},
-      {"relu",
-       {kMatrixX, kMatrixOut},
-       "[{relu: {x: x, out: out}}]",
-       kXOut,
+      {"relu", kOfX, "[{relu: {x: x, out: out}}]", kXOut,
        "out[i] = MISTAKE ? fabsf(x[i]) : fmaxf(x[i], 0);"},
-      {"leaky_relu",
-       {kMatrixX, kMatrixOut},
-       "[{relu: {x: x, slope: 0.25, out: out}}]",
-       kXOut,
+      {"leaky_relu", kOfX, "[{relu: {x: x, slope: 0.25, out: out}}]", kXOut,
        "out[i] = x[i] > 0 ? x[i] : (MISTAKE ? 0 : 0.25f * x[i]);"},
-      {"silu",
-       {kMatrixX, kMatrixOut},
-       "[{silu: {x: x, out: out}}]",
-       kXOut,
+      {"silu", kOfX, "[{silu: {x: x, out: out}}]", kXOut,
        kSigmoid + "out[i] = x[i] * (MISTAKE ? 1 : sigmoid(x[i]));"},
       // The two forms differ by 5e-4 at most.
-      {"gelu",
-       {kMatrixX, kMatrixOut},
-       "[{gelu: {x: x, out: out}}]",
-       kXOut,
+      {"gelu", kOfX, "[{gelu: {x: x, out: out}}]", kXOut,
        "out[i] = MISTAKE ? 0.5f * x[i] * (1 + tanhf(0.7978845608f * (x[i] + 0.044715f * x[i] * "
        "x[i] * x[i]))) : x[i] * normcdff(x[i]);"},
-      {"gelu_tanh",
-       {kMatrixX, kMatrixOut},
-       "[{gelu: {x: x, tanh: true, out: out}}]",
-       kXOut,
+      {"gelu_tanh", kOfX, "[{gelu: {x: x, tanh: true, out: out}}]", kXOut,
        kSigmoid + "out[i] = MISTAKE ? x[i] * normcdff(x[i]) : x[i] * sigmoid(1.5957691216f * (x[i] "
                   "+ 0.044715f * x[i] * x[i] * x[i]));"},
       {"bias",
@@ -77,10 +62,7 @@ std::vector<Word> words() {
        "[{bias: {x: x, bias: weight, out: out}}]",
        kXYOut,
        "out[i] = x[i] + y[MISTAKE ? r : c];"},
-      {"swiglu",
-       {kMatrixX, kY, kMatrixOut},
-       "[{swiglu: {a: x, b: y, out: out}}]",
-       kXYOut,
+      {"swiglu", kOfXAndY, "[{swiglu: {a: x, b: y, out: out}}]", kXYOut,
        kSigmoid + "out[i] = MISTAKE ? x[i] * y[i] * sigmoid(y[i]) : x[i] * sigmoid(x[i]) * y[i];"},
       {"swiglu_halves",
        {"{name: x, dtype: f32, shape: [M, 2 * N], role: in}", kMatrixOut},
@@ -109,10 +91,7 @@ std::vector<Word> words() {
            "s += x[r * N + k];\nconst float mean = s / N;\nfloat q = 0;\n"
            "for (int k = 0; k < N; ++k) q += (x[r * N + k] - mean) * (x[r * N + k] - mean);\n"
            "out[i] = (x[i] - mean) * rsqrtf(q / (MISTAKE ? N - 1 : N) + 1e-5f) * y[c] + y[c];"},
-      {"softmax",
-       {kMatrixX, kMatrixOut},
-       "[{softmax: {x: x, out: out}}]",
-       kXOut,
+      {"softmax", kOfX, "[{softmax: {x: x, out: out}}]", kXOut,
        row_loop + "s += __expf(x[r * N + k]);\n"
                   "out[i] = __expf(x[i]) / (s - (MISTAKE ? __expf(x[r * N + N - 1]) : 0));"},
       {"sum",
@@ -207,12 +186,10 @@ std::vector<Word> words() {
        "out[i] = x[i] * (MISTAKE ? 1 : factor);",
        "extern \"C\" __global__ void ref(const float* x, float factor, float* out) {\n"
        "for (int i = threadIdx.x; i < M * N; i += 32) out[i] = x[i] * (1.75f + 0 * factor); }"},
-      {"own_kernel",
-       {kMatrixX, kMatrixOut},
+      {"own_kernel", kOfX,
        "[{kernel: {source: ref.cu, entry: ref, args: [x, {name: twice, shape: [M, N]}], grid: [M], "
        "block: [N]}}, {add: {a: x, b: twice, out: out}}]",
-       kXOut,
-       "out[i] = (MISTAKE ? 2 : 3) * x[i];",
+       kXOut, "out[i] = (MISTAKE ? 2 : 3) * x[i];",
        "extern \"C\" __global__ void ref(const float* x, float* out) {\n"
        "const int i = blockIdx.x * N + threadIdx.x; out[i] = 2 * x[i]; }"},
       {"own_integers",
@@ -262,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(, Words, testing::ValuesIn(words()),
 /// x doubled, by a reference with this body, and a kernel that does it.
 Word doubled(const std::string& body) {
   return {"doubled",
-          {kMatrixX, kMatrixOut},
+          kOfX,
           "[{kernel: {source: ref.cu, entry: ref, args: [x, out], grid: [M], block: [N]}}]",
           kXOut,
           "out[i] = 2 * x[i];",

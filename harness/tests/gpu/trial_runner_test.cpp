@@ -18,14 +18,16 @@ class TrialRunnerTest : public test::TimedTest {
   Outcome run(const KernelSpec& kernel, const Config& chosen = {}) {
     return runner_->run(request_of(kernel, runner_->info(), chosen));
   }
+  TrialRequest spin(std::int64_t microseconds) {
+    return request_of(broken_kernel("spin"), runner_->info(), {{"SPIN_US", Value(microseconds)}});
+  }
 };
 
 // Over four decades. How exact they are, `instrument_bench --parts known` prints.
 TEST_F(TrialRunnerTest, ALongerKernelTakesLonger) {
   double before_ns = 0;
   for (const std::int64_t microseconds : {10, 100, 1000, 10000, 100000}) {
-    const Outcome outcome =
-        run(test::GpuTest::broken_kernel("spin"), {{"SPIN_US", Value(microseconds)}});
+    const Outcome outcome = runner_->run(spin(microseconds));
     ASSERT_EQ(outcome.status, Status::correct) << outcome.message;
     EXPECT_GT(outcome.timing->median_ns, before_ns);
     before_ns = outcome.timing->median_ns;
@@ -33,8 +35,7 @@ TEST_F(TrialRunnerTest, ALongerKernelTakesLonger) {
 }
 
 TEST_F(TrialRunnerTest, ASlowLaunchEndsAtTheTimeLimitAndSaysSo) {
-  TrialRequest request =
-      request_of(broken_kernel("spin"), runner_->info(), {{"SPIN_US", Value(100000)}});
+  TrialRequest request = spin(100000);
   request.measure.max_seconds_per_config = 0.05;
   const Outcome outcome = runner_->run(request);
   ASSERT_EQ(outcome.status, Status::correct) << outcome.message;
@@ -70,8 +71,7 @@ std::vector<RankEntry> verdict_of(const RerankResult& result) {
 TEST_F(TrialRunnerTest, HalfAPercentIsATieAndTwoPercentIsNone) {
   std::vector<TrialRequest> candidates;
   for (const std::int64_t microseconds : {408, 402, 400}) {
-    candidates.push_back(
-        request_of(broken_kernel("spin"), runner_->info(), {{"SPIN_US", Value(microseconds)}}));
+    candidates.push_back(spin(microseconds));
   }
   const auto verdict = verdict_of(runner_->rerank(candidates, {}, {.rounds = 30}));
   ASSERT_EQ(verdict.size(), 3u);
@@ -102,8 +102,7 @@ TEST_F(TrialRunnerTest, ThrottlingIsNoReasonToDropASampleOfTheSustainedProtocol)
 }
 
 TEST_F(TrialRunnerTest, EnergyIsMeasuredWhereItIsAskedFor) {
-  const TrialRequest request =
-      request_of(broken_kernel("spin"), runner_->info(), {{"SPIN_US", Value(1000)}});
+  const TrialRequest request = spin(1000);
   EXPECT_EQ(runner_->rerank({request}, {}, {.rounds = 6}).candidates[0].energy_j, 0);
   const RerankResult result =
       runner_->rerank({request}, {}, {.rounds = 6, .objective = Objective::energy});
@@ -131,8 +130,7 @@ TEST_F(TrialRunnerTest, AKernelThatRestsHasNoEnergy) {
 
 TEST_F(TrialRunnerTest, TimesUnderEveryProtocol) {
   for (const auto& protocol : kProtocols) {
-    TrialRequest request =
-        request_of(broken_kernel("spin"), runner_->info(), {{"SPIN_US", Value(100)}});
+    TrialRequest request = spin(100);
     request.measure.protocol = protocol.name;
     const Outcome outcome = runner_->run(request);
     ASSERT_EQ(outcome.status, Status::correct) << protocol.name << ": " << outcome.message;
@@ -141,7 +139,7 @@ TEST_F(TrialRunnerTest, TimesUnderEveryProtocol) {
 }
 
 TEST_F(TrialRunnerTest, KnowsTheClockOfEverySample) {
-  const Outcome outcome = run(broken_kernel("spin"), {{"SPIN_US", Value(100)}});
+  const Outcome outcome = runner_->run(spin(100));
   ASSERT_TRUE(outcome.timing);
   ASSERT_EQ(outcome.timing->clocks_mhz.size(), outcome.timing->samples_ns.size());
   EXPECT_THAT(outcome.timing->clocks_mhz, testing::Each(testing::Gt(0)));
