@@ -140,7 +140,7 @@ TEST(Sass, HasBlocksLoopsAndLines) {
 
 // cuobjdump names no labels, only addresses, and writes the encoding behind each instruction.
 TEST(Sass, FollowsACallToWhatStandsBehindTheKernel) {
-  const Function function = read_sass(R"(	.target	sm_90a
+  const Function function = sass_function(R"(	.target	sm_90a
 .text.k:
         /*0000*/                   CALL.REL.NOINC `($__internal_0_$divide) ;
         /*0010*/                   EXIT ;
@@ -153,9 +153,7 @@ $__internal_0_$divide:
         /*0050*/                   BRA `(.L_x_5);
         /*0060*/                   NOP;
         /*0070*/                   NOP;
-)",
-                                      "k.sass")
-                                .functions.at(0);
+)");
   ASSERT_THAT(function.loops, SizeIs(1));
   EXPECT_EQ(count(function, Kind::other), 0);  // what fills up the end is no code
 }
@@ -171,20 +169,18 @@ TEST(Sass, ClassesWhatOnlyLooksLikeArithmetic) {
   EXPECT_EQ(class_of_sass("LDGSTS.E.BYPASS.128"), Kind::copy);
   // Of a name that is not known nothing is said.
   EXPECT_EQ(class_of_sass("FROBNICATE"), Kind::other);
-  const Function function = read_sass(R"(	.target	sm_90a
+  const Function function = sass_function(R"(	.target	sm_90a
 .text.k:
         /*0000*/                   HFMA2.MMA R5, -RZ, RZ, 0, 0 ;
         /*0010*/                   HFMA2.MMA R6, R7, R8, R9 ;
         /*0020*/                   EXIT ;
-)",
-                                      "k.sass")
-                                .functions.at(0);
+)");
   EXPECT_EQ(count(function, Kind::move), 1);
   EXPECT_EQ(count(function, Kind::fma), 1);
 }
 
 TEST(Sass, TellsTheLinesOfSpillsAndHowManyCopiesAreUnderWay) {
-  const Function function = read_sass(R"(	.target	sm_80
+  const Function function = sass_function(R"(	.target	sm_80
 .text.k:
 	//## File "/a/k.cu", line 3
         /*0000*/                   STL [R1], R4 ;
@@ -195,9 +191,7 @@ TEST(Sass, TellsTheLinesOfSpillsAndHowManyCopiesAreUnderWay) {
         /*0040*/                   LDGDEPBAR ;
         /*0050*/                   DEPBAR.LE SB0, 0x3 ;
         /*0060*/                   EXIT ;
-)",
-                                      "k.sass")
-                                .functions.at(0);
+)");
   const std::vector<CodeFinding> findings = find_motifs(function, InstructionSet::sass);
   ASSERT_THAT(findings, SizeIs(2));
   EXPECT_THAT(findings[0].text, HasSubstr("1 cp.async in the kernel; waits until the groups in "
@@ -208,15 +202,13 @@ TEST(Sass, TellsTheLinesOfSpillsAndHowManyCopiesAreUnderWay) {
 }
 
 TEST(Sass, NamesWhatItDoesNotKnow) {
-  const Function function = read_sass(R"(	.target	sm_90a
+  const Function function = sass_function(R"(	.target	sm_90a
 .text.k:
         /*0000*/                   NOP ;
         /*0010*/                   FROB.X R6, R7 ;
         /*0020*/               @P0 FROB.X R6, R7 ;
         /*0030*/                   EXIT ;
-)",
-                                      "k.sass")
-                                .functions.at(0);
+)");
   EXPECT_THAT(unknown_instructions(function), ElementsAre(std::pair("FROB.X", 2)));
 }
 

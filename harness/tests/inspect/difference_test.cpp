@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
+#include "inspect/example_code.h"
 #include "matchers.h"
 
 namespace assay {
 namespace {
 
-Function function_of(const std::string& body) {
-  return read_ptx(".version 9.0\n.target sm_90\n.entry k()\n{\n" + body + "\nret;\n}\n", "k.ptx")
-      .functions.at(0);
-}
+Function function_of(const std::string& body) { return ptx_function(body + "\nret;"); }
 
 // A loop with two labels, and its registers counted from `first`.
 std::string loop_of(int first, const std::string& label, const std::string& more = "") {

@@ -17,6 +17,11 @@ inline Function ptx_function(const std::string& body) {
   return read_ptx(kernel_of(body), "k.ptx").functions.at(0);
 }
 
+/// The first function of what a disassembler prints.
+inline Function sass_function(const std::string& text) {
+  return read_sass(text, "k.sass").functions.at(0);
+}
+
 // Two loops, one within the other, and a tail that half of the threads skip.
 inline constexpr char kNested[] = R"(
 	.reg .b32 %r<9>;

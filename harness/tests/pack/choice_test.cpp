@@ -1,16 +1,12 @@
 #include "pack/choice.h"
 
-#include <gmock/gmock.h>
-
 #include "base/error.h"
 #include "example_pack.h"
+#include "matchers.h"
 #include "spec/twins.h"
 
 namespace assay {
 namespace {
-
-using testing::HasSubstr;
-using testing::ThrowsMessage;
 
 class ChoiceTest : public testing::Test {
  protected:

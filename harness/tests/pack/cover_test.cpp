@@ -1,15 +1,11 @@
 #include "pack/cover.h"
 
-#include <gmock/gmock.h>
-
 #include <limits>
+
+#include "matchers.h"
 
 namespace assay {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::UnorderedElementsAre;
 
 constexpr double kMissing = std::numeric_limits<double>::infinity();
 

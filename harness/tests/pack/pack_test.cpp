@@ -1,12 +1,11 @@
 #include "pack/pack.h"
 
-#include <gmock/gmock.h>
-
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "example_pack.h"
+#include "matchers.h"
 #include "pack/kernel_json.h"
 #include "space/plan.h"
 #include "space/space.h"
@@ -16,9 +15,6 @@
 
 namespace assay {
 namespace {
-
-using testing::HasSubstr;
-using testing::ThrowsMessage;
 
 using Json = nlohmann::json;
 

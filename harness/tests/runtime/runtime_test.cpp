@@ -1,6 +1,4 @@
 // libassay's C functions, on the stand-in GPU: host memory is its memory.
-#include <gmock/gmock.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +7,7 @@
 #include "assay/assay.h"
 #include "base/file.h"
 #include "cuda/driver.h"
+#include "matchers.h"
 #include "runtime_pack.h"
 
 /// The stand-in's: the algorithm that ran last.
@@ -16,9 +15,6 @@ extern "C" std::uint64_t fake_lt_algorithm;
 
 namespace assay {
 namespace {
-
-using testing::HasSubstr;
-using testing::StartsWith;
 
 struct Closer {
   void operator()(assay_pack* pack) const { assay_close(pack); }
@@ -62,10 +58,22 @@ class RuntimeTest : public testing::Test {
     return assay_prepare(plan.get(), nullptr, nullptr, 0, nullptr, &error_);
   }
 
+  static assay_how how_of(const PlanPtr& plan) {
+    assay_how how{};
+    how.struct_bytes = sizeof how;
+    EXPECT_EQ(assay_plan_how(plan.get(), &how), ASSAY_OK);
+    return how;
+  }
+
   /// Launches with A, B and C.
   assay_status launch(const PlanPtr& plan, void* workspace = nullptr, void* prepared = nullptr) {
     void* const arguments[] = {a_->values.data(), b_->values.data(), c_->values.data()};
     return assay_launch(plan.get(), nullptr, arguments, 3, workspace, prepared, &error_);
+  }
+
+  void prepare_and_launch(const PlanPtr& plan, void* workspace = nullptr) {
+    ASSERT_EQ(prepare(plan), ASSAY_OK) << error_.text;
+    ASSERT_EQ(launch(plan, workspace), ASSAY_OK) << error_.text;
   }
 
   const TempFolder folder_;
@@ -81,8 +89,7 @@ TEST_F(RuntimeTest, LaunchesWhatWasTuned) {
   const PlanPtr add = planned();
   EXPECT_EQ(assay_workspace_bytes(add.get()), 0u);
   EXPECT_EQ(launch(add), ASSAY_NOT_PREPARED);
-  ASSERT_EQ(prepare(add), ASSAY_OK) << error_.text;
-  ASSERT_EQ(launch(add), ASSAY_OK) << error_.text;
+  prepare_and_launch(add);
   EXPECT_EQ(c_->values[0], 5.0f);
   EXPECT_EQ(c_->values[999], 5.0f);
   EXPECT_EQ(c_->values[1000], 0.0f);
@@ -96,21 +103,19 @@ TEST_F(RuntimeTest, SaysHow) {
   ASSERT_EQ(plan(1000, exact), ASSAY_OK) << error_.text;
   ASSERT_EQ(plan(500, near), ASSAY_OK);
   ASSERT_EQ(plan(1, otherwise), ASSAY_OK);
-  assay_how how{};
-  how.struct_bytes = sizeof how;
-  ASSERT_EQ(assay_plan_how(exact.get(), &how), ASSAY_OK);
+  assay_how how = how_of(exact);
   EXPECT_EQ(how.match, ASSAY_EXACT);
   EXPECT_STREQ(how.why, "");
   EXPECT_STREQ(how.kernel, "vector_add");
   EXPECT_STREQ(how.configuration, "BLOCK=64");
   EXPECT_STREQ(how.gpu, "Fake GPU");
   EXPECT_EQ(how.time_ns, 1000);
-  ASSERT_EQ(assay_plan_how(near.get(), &how), ASSAY_OK);
+  how = how_of(near);
   EXPECT_EQ(how.match, ASSAY_NEAR);
   EXPECT_EQ(how.factor, 2);
   EXPECT_EQ(how.regret, 1.2);
   EXPECT_STREQ(how.problem, "N=1000");
-  ASSERT_EQ(assay_plan_how(otherwise.get(), &how), ASSAY_OK);
+  how = how_of(otherwise);
   EXPECT_EQ(how.match, ASSAY_DEFAULT);
   EXPECT_THAT(how.why, StartsWith("no tuned problem is near"));
 }
@@ -149,8 +154,7 @@ TEST_F(RuntimeTest, PlansOutliveTheirPack) {
   open(adder_pack(folder_));
   const PlanPtr add = planned();
   pack_.reset();
-  ASSERT_EQ(prepare(add), ASSAY_OK) << error_.text;
-  EXPECT_EQ(launch(add), ASSAY_OK) << error_.text;
+  prepare_and_launch(add);
 }
 
 TEST_F(RuntimeTest, SaysWhatIsWrongWithACall) {
@@ -192,9 +196,7 @@ TEST_F(RuntimeTest, CallsCublasLtWhereItIsFaster) {
     return PlanPtr(made);
   };
   const PlanPtr product = plan_of(2);
-  assay_how how{};
-  how.struct_bytes = sizeof how;
-  ASSERT_EQ(assay_plan_how(product.get(), &how), ASSAY_OK);
+  assay_how how = how_of(product);
   EXPECT_EQ(how.match, ASSAY_FALLBACK);
   EXPECT_STREQ(how.kernel, "cublasLtMatmul");
   EXPECT_STREQ(how.configuration, "algorithm 2");
@@ -215,11 +217,10 @@ TEST_F(RuntimeTest, CallsCublasLtWhereItIsFaster) {
   EXPECT_EQ(fake_lt_algorithm, 2u);
 
   const PlanPtr near = plan_of(4);
-  ASSERT_EQ(assay_plan_how(near.get(), &how), ASSAY_OK);
+  how = how_of(near);
   EXPECT_EQ(how.match, ASSAY_FALLBACK);
   EXPECT_STREQ(how.configuration, "cuBLASLt's first choice");
-  ASSERT_EQ(prepare(near), ASSAY_OK) << error_.text;
-  ASSERT_EQ(launch(near, workspace.get()), ASSAY_OK) << error_.text;
+  prepare_and_launch(near, workspace.get());
   EXPECT_EQ(fake_lt_algorithm, 1u);
   // cuBLASLt takes 256 bytes for granted, callers promise 16.
   void* const arguments[] = {a_->values.data() + 4, b_->values.data(), c_->values.data()};
@@ -270,8 +271,7 @@ args:
 launches: [{grid: [1], block: [BLOCK], args: [map, B, C, N]}]
 )"));
   const PlanPtr add = planned();
-  ASSERT_EQ(prepare(add), ASSAY_OK) << error_.text;
-  ASSERT_EQ(launch(add), ASSAY_OK) << error_.text;
+  prepare_and_launch(add);
   EXPECT_EQ(c_->values[999], 5.0f);
   a_ = std::make_unique<Memory>(7.0f);
   ASSERT_EQ(launch(add), ASSAY_OK);
@@ -365,8 +365,7 @@ args:
 launches: [{grid: [1], block: [BLOCK], args: [a, B, C, N]}]
 )"));
   const PlanPtr add = planned();
-  ASSERT_EQ(prepare(add), ASSAY_OK) << error_.text;
-  ASSERT_EQ(launch(add), ASSAY_OK) << error_.text;
+  prepare_and_launch(add);
   EXPECT_EQ(c_->values[999], 5.0f);
 }
 

@@ -9,11 +9,7 @@
 namespace assay {
 namespace {
 
-SearchSpec exhaustive() {
-  SearchSpec search;
-  search.strategy = Strategy::exhaustive;
-  return search;
-}
+SearchSpec exhaustive() { return {Strategy::exhaustive, 1, {}, {}}; }
 
 /// A space of one parameter.
 Points line(std::size_t size) {
@@ -34,12 +30,7 @@ Observation timed(std::size_t index, double time_ns) {
 
 Observation failed(std::size_t index) { return {index, Observation::Is::failed, 0}; }
 
-SearchSpec random_search(std::uint64_t seed) {
-  SearchSpec search;
-  search.strategy = Strategy::random;
-  search.seed = seed;
-  return search;
-}
+SearchSpec random_search(std::uint64_t seed) { return {Strategy::random, seed, {}, {}}; }
 
 /// Proposes `batch` at a time until nothing is left.
 std::vector<std::size_t> run_to_end(const SearchSpec& search, std::size_t num_candidates,
@@ -105,12 +96,8 @@ SearchSpec with_configs(SearchSpec search, std::int64_t configs) {
 TEST(Budget, OfAnExhaustiveSearchIsSpentOnEveryRegionOfTheSpace) {
   constexpr std::size_t kValues = 4, kParams = 6, kPoints = 4096;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
-    SearchSpec seconds = random_search(seed);
-    seconds.strategy = Strategy::exhaustive;
-    seconds.budget_seconds = 60;
-    SearchSpec configs = seconds;
-    configs.budget_seconds.reset();
-    configs.budget_configs = 60;
+    const SearchSpec configs{Strategy::exhaustive, seed, 60, {}};
+    const SearchSpec seconds{Strategy::exhaustive, seed, {}, 60};
     for (const SearchSpec& search : {configs, seconds}) {
       const auto order = propose(search, kPoints, {}, 60);
       ASSERT_EQ(order.size(), 60u);
@@ -138,8 +125,7 @@ TEST(Budget, OfAnExhaustiveSearchHasTheOrderOfItsSeed) {
 }
 
 TEST(Budget, CountsWhatWasTriedBefore) {
-  SearchSpec search = random_search(1);
-  search.budget_configs = 5;
+  const SearchSpec search = with_configs(random_search(1), 5);
   EXPECT_EQ(run_to_end(search, 100, 2).size(), 5u);
   EXPECT_EQ(propose(search, 100, {timed(1, 1), failed(2), timed(3, 1)}, 10).size(), 2u);
   EXPECT_THAT(propose(search, 100, std::vector<Observation>(5), 10), IsEmpty());
@@ -147,10 +133,8 @@ TEST(Budget, CountsWhatWasTriedBefore) {
 }
 
 TEST(Budget, OfNothingProposesNothing) {
-  SearchSpec search = exhaustive();
-  for (std::int64_t budget : {std::int64_t{0}, std::int64_t{-1}}) {
-    search.budget_configs = budget;
-    EXPECT_THAT(propose(search, 100, {}, 10), IsEmpty());
+  for (const std::int64_t budget : {0, -1}) {
+    EXPECT_THAT(propose(with_configs(exhaustive(), budget), 100, {}, 10), IsEmpty());
   }
 }
 

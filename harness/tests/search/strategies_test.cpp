@@ -47,16 +47,31 @@ int distance(const Points& points, std::size_t a, std::size_t b) {
                             std::not_equal_to<>());
 }
 
-/// What `evaluations` find, `batch` at a time.
+using Trial = std::function<Observation(std::size_t index)>;
+
+/// What `evaluations` find, `batch` at a time, `history` among them.
 std::vector<Observation> run(const Points& points, const SearchSpec& search,
-                             std::size_t evaluations, std::size_t batch = 5) {
-  std::vector<Observation> history;
+                             std::size_t evaluations, std::size_t batch, const Trial& trial,
+                             std::vector<Observation> history = {}) {
   while (history.size() < evaluations) {
     const auto proposed = propose(search, points, history, batch);
     if (proposed.empty()) break;
-    for (const std::size_t index : proposed) history.push_back(result_of(points, index));
+    for (const std::size_t index : proposed) history.push_back(trial(index));
   }
   return history;
+}
+
+std::vector<Observation> run(const Points& points, const SearchSpec& search,
+                             std::size_t evaluations, std::size_t batch = 5) {
+  return run(points, search, evaluations, batch,
+             [&](std::size_t index) { return result_of(points, index); });
+}
+
+/// The values of a point describe it.
+void describe_by_values(Points& points) {
+  points.describe_by([&](std::size_t index) {
+    return std::vector<float>(points[index].begin(), points[index].end());
+  });
 }
 
 double best_of(const std::vector<Observation>& history) {
@@ -132,26 +147,17 @@ TEST_P(EachStrategy, KeepsToTheBudget) {
 
 TEST_P(EachStrategy, ProposesOthersWhileAllIsUnderWay) {
   const Points points = tile_space();
-  std::vector<Observation> history;
   std::set<std::size_t> proposed;
-  for (int i = 0; i < 10; ++i) {
-    for (const std::size_t index : propose(search_by(GetParam()), points, history, 9)) {
-      history.push_back({index});
-      proposed.insert(index);
-    }
+  for (const Observation& each : run(points, search_by(GetParam()), 90, 9,
+                                     [](std::size_t index) { return Observation{index}; })) {
+    proposed.insert(each.index);
   }
   EXPECT_EQ(proposed.size(), 90u);
 }
 
 TEST_P(EachStrategy, GoesOnWhenEverythingFails) {
-  const Points points = tile_space();
-  std::vector<Observation> history;
-  for (int i = 0; i < 10; ++i) {
-    for (const std::size_t index : propose(search_by(GetParam()), points, history, 10)) {
-      history.push_back({index, Observation::Is::failed, 0});
-    }
-  }
-  EXPECT_EQ(history.size(), 100u);
+  const auto fails = [](std::size_t index) { return Observation{index, Observation::Is::failed}; };
+  EXPECT_EQ(run(tile_space(), search_by(GetParam()), 100, 10, fails).size(), 100u);
 }
 
 /// Times that follow from what no parameter shows alone.
@@ -160,17 +166,13 @@ TEST(Model, LearnsFromWhatDescribesPoints) {
   const auto hidden = [](std::size_t index) {
     return static_cast<double>(index * 2654435761u % 1009) / 1009;
   };
+  const auto trial = [&](std::size_t index) {
+    return Observation{index, Observation::Is::timed, 1000 * (1 + hidden(index))};
+  };
   const auto mean_best = [&] {
     double sum = 0;
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
-      std::vector<Observation> history;
-      while (history.size() < 80) {
-        for (const std::size_t index :
-             propose(search_by(Strategy::model, seed), points, history, 5)) {
-          history.push_back({index, Observation::Is::timed, 1000 * (1 + hidden(index))});
-        }
-      }
-      sum += best_of(history) - 1000;
+      sum += best_of(run(points, search_by(Strategy::model, seed), 80, 5, trial)) - 1000;
     }
     return sum / 8;
   };
@@ -235,9 +237,7 @@ TEST(Model, LooksAtWhatDiffersInTwoParameters) {
 // from where times say that the fastest is.
 TEST(Model, ClimbsToWhatIsExpectedToBeFastest) {
   Points points = all_points(17, 2);
-  points.describe_by([&](std::size_t index) {
-    return std::vector<float>(points[index].begin(), points[index].end());
-  });
+  describe_by_values(points);
   const auto num_ones = [&](std::size_t index) {
     return std::accumulate(points[index].begin(), points[index].end(), 0);
   };
@@ -260,9 +260,7 @@ TEST(Model, ClimbsToWhatIsExpectedToBeFastest) {
 // Where a forest looks into the unknown, the process is to do so only while there is time.
 TEST(Model, LooksCloserInTheSecondHalfOfABudget) {
   Points points = tile_space();
-  points.describe_by([&](std::size_t index) {
-    return std::vector<float>(points[index].begin(), points[index].end());
-  });
+  describe_by_values(points);
   // How many parameters a proposal has that differ from the nearest of what is known.
   const auto mean_distance = [&](std::int64_t budget_configs) {
     SearchSpec search = search_by(Strategy::model);
@@ -301,9 +299,7 @@ TEST(Model, AvoidsWhatFails) {
   };
   const std::ptrdiff_t failed_random = num_failed(Strategy::random);
   EXPECT_LT(num_failed(Strategy::model), failed_random / 3);
-  points.describe_by([&](std::size_t index) {
-    return std::vector<float>(points[index].begin(), points[index].end());
-  });
+  describe_by_values(points);
   EXPECT_LT(num_failed(Strategy::model), failed_random / 3);
 }
 
@@ -362,19 +358,17 @@ TEST(GaussianProcess, KnowsWhatItWasToldAndIsUnsureFarFromIt) {
 
 TEST(GainLeft, IsNoMoreThanItSaysAndBecomesLittleWhereTimesAreSmooth) {
   const Points points = tile_space();
-  const auto time_ns = [&](std::size_t index) {
+  const auto trial = [&](std::size_t index) {
     const auto p = points[index];
-    return 1000.0 + 300 * std::abs(p[0] - 4) + 200 * std::abs(p[1] - 5) + 100 * p[2] + 50 * p[5];
+    const double time_ns =
+        1000.0 + 300 * std::abs(p[0] - 4) + 200 * std::abs(p[1] - 5) + 100 * p[2] + 50 * p[5];
+    return Observation{index, Observation::Is::timed, time_ns};
   };
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const SearchSpec search = search_by(Strategy::model, seed);
     std::vector<Observation> history;
     for (const std::size_t evaluations : {40, 80, 160}) {
-      while (history.size() < evaluations) {
-        for (const std::size_t index : propose(search, points, history, 20)) {
-          history.push_back({index, Observation::Is::timed, time_ns(index)});
-        }
-      }
+      history = run(points, search, evaluations, 20, trial, std::move(history));
       const double gain_ratio = gain_left(search, points, history).value();
       EXPECT_LE(best_of(history) / 1000 - 1, gain_ratio) << evaluations << ", seed " << seed;
       if (evaluations == 160) {
@@ -397,18 +391,13 @@ TEST(GainLeft, IsNotKnownFromFewAndNothingWhenAllWereTried) {
 TEST(Model, LearnsOfCostsThatAre0) {
   const Points points = tile_space();
   const SearchSpec search = search_by(Strategy::model);
-  const auto cost = [&](std::size_t index) {
-    return 7 - points[index][0] + std::abs(points[index][1] - 2) + 4 - points[index][2];
+  const auto trial = [&](std::size_t index) {
+    const auto p = points[index];
+    return Observation{index, Observation::Is::timed, 11.0 - p[0] + std::abs(p[1] - 2) - p[2]};
   };
-  std::vector<Observation> history;
-  int zeros = 0;
-  while (history.size() < 60) {
-    for (const std::size_t index : propose(search, points, history, 1)) {
-      const double found = cost(index);
-      history.push_back({index, Observation::Is::timed, found});
-      zeros += history.size() > 20 && found == 0;
-    }
-  }
+  const std::vector<Observation> history = run(points, search, 60, 1, trial);
+  const auto zeros = std::count_if(history.begin() + 20, history.end(),
+                                   [](const Observation& seen) { return seen.time_ns == 0; });
   EXPECT_GT(zeros, 8) << "of the 12 that there are";
   EXPECT_TRUE(std::isfinite(gain_left(search, points, history).value()));
 }

@@ -15,10 +15,9 @@ using testing::Pair;
 KernelSpec two_launches(const std::string& when) {
   TestKernel kernel({"N"});
   kernel.param("SPLIT", {1, 4}).param("T", {"half", "float"}).let("large", "N > 100");
-  const std::vector<ExprSpec> one = kernel.exprs({"1"});
-  kernel.spec.launches = {{"main<T>", {}, one, one, {}, {}},
-                          {"add<SPLIT>", kernel.expr(when), one, one, {}, {}},
-                          {"main<T>", {}, one, one, {}, {}}};
+  kernel.spec.launches = {kernel.launch("main<T>"), kernel.launch("add<SPLIT>"),
+                          kernel.launch("main<T>")};
+  kernel.spec.launches[1].when = kernel.expr(when);
   return kernel.spec;
 }
 

@@ -1,6 +1,5 @@
 // How inputs are made, in a plan.
-#include <gmock/gmock.h>
-
+#include "matchers.h"
 #include "message_of.h"
 #include "space/plan_json.h"
 #include "space/test_kernel.h"
@@ -71,8 +70,8 @@ TEST(PlanFills, WhatIsMadeOfAnotherInputMustFitIt) {
 TEST(PlanFills, AFileHasAsManyBytesAsItsBuffer) {
   EXPECT_EQ(refusal("M", "{file: p.bin}", std::string(16, 'x')), "");
   const std::string message = refusal("M", "{file: p.bin}", std::string(15, 'x'));
-  EXPECT_THAT(message, testing::HasSubstr("fills.yaml:7:55: Y has 16 bytes, [4] of i32, but "));
-  EXPECT_THAT(message, testing::EndsWith("p.bin has 15; fills"));
+  EXPECT_THAT(message, HasSubstr("fills.yaml:7:55: Y has 16 bytes, [4] of i32, but "));
+  EXPECT_THAT(message, EndsWith("p.bin has 15; fills"));
   EXPECT_THAT(refusal("M", "iota", std::string(17, 'x'), "file: p.bin, out: C"),
               testing::ContainsRegex("fills.yaml:12:20: C has 16 bytes.*p.bin has 17; fills"));
 }
@@ -85,13 +84,13 @@ TEST(PlanFills, ChoicesAreOfThoseThereAre) {
     return message_of<SpecError>([&] { plan_with("M, 2", fill, file); });
   };
   EXPECT_THAT(mistake("0 1\n3 4\n1 0\n2 0"),
-              testing::EndsWith("p.bin:2:3: expected 0 to 3, found 4\n  3 4\n    ^"));
+              EndsWith("p.bin:2:3: expected 0 to 3, found 4\n  3 4\n    ^"));
   EXPECT_THAT(mistake("0 1 2 3 5\n"),
-              testing::HasSubstr("p.bin:1:9: expected at most 4 numbers in a row, as there are no "
-                                 "more to choose of, found 5\n"));
+              HasSubstr("p.bin:1:9: expected at most 4 numbers in a row, as there are no "
+                        "more to choose of, found 5\n"));
   const std::string message = refusal("M, 2", fill, "0 1\n3 2\n");
-  EXPECT_THAT(message, testing::HasSubstr("fills.yaml:7:58: Y is [4,2], but "));
-  EXPECT_THAT(message, testing::EndsWith("p.bin has 2 rows of 2 numbers; fills"));
+  EXPECT_THAT(message, HasSubstr("fills.yaml:7:58: Y is [4,2], but "));
+  EXPECT_THAT(message, EndsWith("p.bin has 2 rows of 2 numbers; fills"));
 }
 
 }  // namespace

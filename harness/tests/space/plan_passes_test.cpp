@@ -12,10 +12,9 @@ namespace {
 std::string turns(std::int64_t passes, bool in_group) {
   TestKernel kernel;
   for (const char* name : {"x", "a", "b"}) {
-    kernel.spec.args.push_back(
-        {name, BufferSpec{DType::f32, kernel.exprs({"1"}), Role::in, {}, false}, {}});
+    kernel.spec.args.push_back({name, kernel.buffer(DType::f32, "1", Role::in), {}});
   }
-  LaunchSpec launch{"step", {}, kernel.exprs({"1"}), kernel.exprs({"32"}), {}, {}};
+  LaunchSpec launch = kernel.launch();
   launch.args = {{{"x", "a", "b"}}, {{"a", "b"}}};
   launch.repeat = kernel.expr(std::to_string(passes));
   kernel.spec.launches = {launch, launch};
@@ -40,11 +39,9 @@ TEST(MakePlan, EachPassReadsWhatTheOneBeforeWroteAndTheLastWritesTheLastBuffer) 
 // Two configurations shared one reference, whatever their steps were.
 TEST(MakePlan, AReferenceMakesThePassesThatItsConfigurationAsksFor) {
   TestKernel kernel;
-  kernel.spec.args.push_back(
-      {"x", BufferSpec{DType::f32, kernel.exprs({"1"}), Role::in, {}, false}, {}});
-  kernel.spec.args.push_back(
-      {"y", BufferSpec{DType::f32, kernel.exprs({"1"}), Role::out, {}, false}, {}});
-  kernel.spec.launches = {{"step", {}, kernel.exprs({"1"}), kernel.exprs({"32"}), {}, {}}};
+  kernel.spec.args = {{"x", kernel.buffer(DType::f32, "1", Role::in), {}},
+                      {"y", kernel.buffer(DType::f32, "1", Role::out), {}}};
+  kernel.spec.launches = {kernel.launch()};
   ReferenceKernelSpec step;
   step.entry = "step";
   step.args = {{"x", false, false, false, DType::f32, {}},

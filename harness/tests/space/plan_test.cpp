@@ -63,21 +63,30 @@ template <typename Change>
 std::string plan_error(Change change, std::int64_t size) {
   TestKernel kernel;
   kernel.param("SIZE", {size});
-  kernel.spec.launches = {{"entry", {}, kernel.exprs({"1"}), kernel.exprs({"32"}), {}, {}}};
+  kernel.spec.launches = {kernel.launch()};
   change(kernel);
   return message_of<PlanError>([&] {
     make_plan(kernel.spec, {}, {{"SIZE", size}}, test_device());
   });
 }
 
+/// `change` may set the value of SIZE from `least` to `most`, and to no other.
+template <typename Change>
+void expect_range(Change change, std::int64_t least, std::int64_t most) {
+  EXPECT_EQ(plan_error(change, least), "") << least;
+  EXPECT_NE(plan_error(change, least - 1), "") << least;
+  EXPECT_EQ(plan_error(change, most), "") << most;
+  EXPECT_NE(plan_error(change, most + 1), "") << most;
+}
+
 TEST(MakePlan, AStructHoldsPlacesOfItsMembers) {
   TestKernel kernel({"M"});
   kernel.spec.args = {
-      {"x", BufferSpec{DType::f32, kernel.exprs({"M"}), Role::in, {}, false}, {}},
+      {"x", kernel.buffer(DType::f32, "M", Role::in), {}},
       {"M", ScalarSpec{DType::i32, kernel.expr("M")}, {}},
       {"p", StructSpec{{{"M", {}}, {"", {DType::i64, kernel.expr("2 * M")}}, {"x", {}}}}, {}},
-      {"y", BufferSpec{DType::f32, kernel.exprs({"M"}), Role::out, {}, false}, {}}};
-  kernel.spec.launches = {{"entry", {}, kernel.exprs({"1"}), kernel.exprs({"32"}), {}, {}}};
+      {"y", kernel.buffer(DType::f32, "M", Role::out), {}}};
+  kernel.spec.launches = {kernel.launch()};
   kernel.spec.launches[0].cooperative = true;
   const Plan plan = make_plan(kernel.spec, {{"M", 100}}, {}, test_device());
   EXPECT_THAT(std::get<StructPlan>(plan.args[2]).members, ElementsAre(1, 4, 0));
@@ -139,42 +148,23 @@ TEST(MakePlan, ErrorsNameKernelConfigurationExpressionAndWhatIsAllowed) {
 }
 
 TEST(MakePlan, HoldsLaunchesToTheirLimits) {
-  const auto grid = [](std::vector<std::string> texts) {
-    return [=](TestKernel& kernel) { kernel.spec.launches[0].grid = kernel.exprs(texts); };
+  const auto extent = [](std::vector<ExprSpec> LaunchSpec::*which, std::vector<std::string> texts) {
+    return [=](TestKernel& kernel) { kernel.spec.launches[0].*which = kernel.exprs(texts); };
   };
-  const auto block = [](std::vector<std::string> texts) {
-    return [=](TestKernel& kernel) { kernel.spec.launches[0].block = kernel.exprs(texts); };
+  const auto value = [](std::optional<ExprSpec> LaunchSpec::*which) {
+    return [=](TestKernel& kernel) { kernel.spec.launches[0].*which = kernel.expr("SIZE"); };
   };
-  const auto cluster = [](std::vector<std::string> texts) {
-    return [=](TestKernel& kernel) { kernel.spec.launches[0].cluster = kernel.exprs(texts); };
-  };
-  const auto early = [](TestKernel& kernel) {
-    kernel.spec.launches[0].early = kernel.expr("SIZE");
-  };
-  const auto smem = [](TestKernel& kernel) {
-    kernel.spec.launches[0].smem_bytes = kernel.expr("SIZE");
-  };
-  const auto carveout = [](TestKernel& kernel) {
-    kernel.spec.launches[0].carveout = kernel.expr("SIZE");
-  };
-  // The largest that is allowed, then one more; then none.
-  const auto expect_limit = [](const auto& change, std::int64_t most, std::int64_t least) {
-    EXPECT_EQ(plan_error(change, most), "");
-    EXPECT_NE(plan_error(change, most + 1), "");
-    EXPECT_EQ(plan_error(change, least), "");
-    EXPECT_NE(plan_error(change, least - 1), "");
-  };
-  expect_limit(early, 1, 0);
-  expect_limit(carveout, 100, -1);
-  expect_limit(grid({"SIZE"}), 2147483647, 1);
-  expect_limit(grid({"1", "SIZE"}), 65535, 1);
-  expect_limit(grid({"1", "1", "SIZE"}), 65535, 1);
-  expect_limit(block({"SIZE"}), 1024, 1);
-  expect_limit(block({"16", "SIZE"}), 64, 1);
-  expect_limit(block({"2", "4", "SIZE"}), 64, 1);
-  expect_limit(cluster({"SIZE"}), 16, 1);
-  expect_limit(cluster({"2", "SIZE"}), 8, 1);
-  expect_limit(smem, 2147483647, 0);
+  expect_range(value(&LaunchSpec::early), 0, 1);
+  expect_range(value(&LaunchSpec::carveout), -1, 100);
+  expect_range(value(&LaunchSpec::smem_bytes), 0, 2147483647);
+  expect_range(extent(&LaunchSpec::grid, {"SIZE"}), 1, 2147483647);
+  expect_range(extent(&LaunchSpec::grid, {"1", "SIZE"}), 1, 65535);
+  expect_range(extent(&LaunchSpec::grid, {"1", "1", "SIZE"}), 1, 65535);
+  expect_range(extent(&LaunchSpec::block, {"SIZE"}), 1, 1024);
+  expect_range(extent(&LaunchSpec::block, {"16", "SIZE"}), 1, 64);
+  expect_range(extent(&LaunchSpec::block, {"2", "4", "SIZE"}), 1, 64);
+  expect_range(extent(&LaunchSpec::cluster, {"SIZE"}), 1, 16);
+  expect_range(extent(&LaunchSpec::cluster, {"2", "SIZE"}), 1, 8);
 }
 
 TEST(MakePlan, HoldsArgumentsToTheirTypes) {
@@ -186,26 +176,18 @@ TEST(MakePlan, HoldsArgumentsToTheirTypes) {
   EXPECT_EQ(plan_error(scalar(DType::i32), 2147483647), "");
   EXPECT_THAT(plan_error(scalar(DType::i32), 2147483648), HasSubstr("n \"SIZE\" is 2147483648"));
   EXPECT_EQ(plan_error(scalar(DType::i64), 2147483648), "");
-  const auto expect_range = [&](DType dtype, std::int64_t low, std::int64_t high) {
-    EXPECT_EQ(plan_error(scalar(dtype), low), "") << to_text(dtype);
-    EXPECT_NE(plan_error(scalar(dtype), low - 1), "") << to_text(dtype);
-    EXPECT_EQ(plan_error(scalar(dtype), high), "") << to_text(dtype);
-    EXPECT_NE(plan_error(scalar(dtype), high + 1), "") << to_text(dtype);
-  };
-  expect_range(DType::u8, 0, 255);
-  expect_range(DType::i8, -128, 127);
-  expect_range(DType::u16, 0, 65535);
-  expect_range(DType::i16, -32768, 32767);
-  expect_range(DType::u32, 0, 4294967295);
+  expect_range(scalar(DType::u8), 0, 255);
+  expect_range(scalar(DType::i8), -128, 127);
+  expect_range(scalar(DType::u16), 0, 65535);
+  expect_range(scalar(DType::i16), -32768, 32767);
+  expect_range(scalar(DType::u32), 0, 4294967295);
   EXPECT_EQ(plan_error(scalar(DType::u64), INT64_MAX), "");
   EXPECT_NE(plan_error(scalar(DType::u64), -1), "");
   EXPECT_EQ(plan_error(scalar(DType::i64), INT64_MIN), "");
   const auto box = [](TestKernel& kernel) {
     kernel.spec.args = {{"map", TensorMapSpec{"A", kernel.exprs({"SIZE"}), 0}, {}}};
   };
-  EXPECT_EQ(plan_error(box, 256), "");
-  EXPECT_NE(plan_error(box, 257), "");
-  EXPECT_NE(plan_error(box, 0), "");
+  expect_range(box, 1, 256);
 }
 
 TEST(MakePlan, ARealScalarIsDividedExactly) {

@@ -1,10 +1,9 @@
 #include "space/small_problem.h"
 
-#include <gmock/gmock.h>
-
 #include <filesystem>
 #include <string>
 
+#include "matchers.h"
 #include "space/space.h"
 #include "space/test_kernel.h"
 #include "spec/kernel_spec.h"
@@ -60,15 +59,13 @@ TEST(SmallProblem, LeavesOutTheNamesOfOtherKernels) {
 TEST(SmallProblem, HasALaunchThatCanBePlanned) {
   TestKernel kernel({"N"});
   kernel.spec.smoke = {{"N", std::int64_t{70}}};
-  LaunchSpec launch;
-  launch.grid = kernel.exprs({"N / 100"});
-  launch.block = kernel.exprs({"32"});
-  kernel.spec.launches.push_back(launch);
+  kernel.spec.launches = {kernel.launch()};
+  kernel.spec.launches[0].grid = kernel.exprs({"N / 100"});
   const auto found = small_problem(kernel.spec, {{"N", std::int64_t{4096}}}, {}, test_device());
   ASSERT_TRUE(found);
   EXPECT_EQ(to_text(*found), "N=140");
   EXPECT_THAT(obstacle(kernel.spec, kernel.spec.smoke, {}, test_device()),
-              testing::AllOf(testing::StartsWith("N=70: "), testing::HasSubstr("grid")));
+              AllOf(StartsWith("N=70: "), HasSubstr("grid")));
 }
 
 // Sizes of which there are many, and none that can run: the search for one ends.

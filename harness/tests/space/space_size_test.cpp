@@ -14,14 +14,6 @@
 namespace assay {
 namespace {
 
-Space sized_space(const TestKernel& kernel) { return Space(kernel.spec, {}, test_device()); }
-
-std::uint64_t removed_in_all(const Space::Size& size) {
-  std::uint64_t total = 0;
-  for (const Removal& removal : size.removed) total += removal.points;
-  return total;
-}
-
 /// 10^18 points; valid are those whose digits' sum is below `limit`, which the last digit decides.
 Space eighteen_digits(int limit) {
   TestKernel kernel;
@@ -32,7 +24,7 @@ Space eighteen_digits(int limit) {
     sum += " + " + name;
   }
   kernel.constraint(sum + " < " + std::to_string(limit));
-  return sized_space(kernel);
+  return space_of(kernel);
 }
 
 // The walk over points that are all removed never ended.
@@ -69,7 +61,7 @@ TEST(Space, CountingEndsAtCtrlC) {
 TEST(Space, ACountThatEndsByItselfIsNotCutByItsTime) {
   TestKernel kernel;
   kernel.range("A", 1, 3);
-  const Space::Size size = sized_space(kernel).size(kMaxSpaceSteps, 0);
+  const Space::Size size = space_of(kernel).size(kMaxSpaceSteps, 0);
   EXPECT_EQ(size.valid, 3u);
   EXPECT_TRUE(size.whole);
 }
@@ -86,10 +78,10 @@ TEST(Space, ListedConfigurationsAreFoundAtOnce) {
     second += (i == 0 ? " || " : " && ") + name + " == " + std::to_string(9 - i % 10);
   }
   kernel.constraint(first + " || " + second);
-  const Space::Size size = sized_space(kernel).size(1000);
+  const Space::Size size = space_of(kernel).size(1000);
   EXPECT_TRUE(size.whole);
   EXPECT_EQ(size.valid, 2u);
-  EXPECT_EQ(size.valid + removed_in_all(size), size.raw);
+  EXPECT_EQ(size.valid + total_removed(size), size.raw);
 }
 
 /// 10^18 points in groups: pairs of equal digits, and one digit that is 3.
@@ -104,17 +96,17 @@ TestKernel paired_digits() {
 }
 
 TEST(Space, IsCountedByGroupsOfParameters) {
-  const Space::Size size = sized_space(paired_digits()).size(10'000);
+  const Space::Size size = space_of(paired_digits()).size(10'000);
   EXPECT_TRUE(size.whole);
   EXPECT_EQ(size.raw, 1'000'000'000'000'000'000u);
   EXPECT_EQ(size.valid, 1'000'000'000u);
   EXPECT_EQ(size.removed[0].points, 900'000'000'000'000'000u);
   EXPECT_EQ(size.removed[1].points, 90'000'000'000'000'000u);
-  EXPECT_EQ(size.valid + removed_in_all(size), size.raw);
+  EXPECT_EQ(size.valid + total_removed(size), size.raw);
 }
 
 TEST(Space, OfAnySizeIsDrawnWithoutBeingListed) {
-  const Space space = sized_space(paired_digits());
+  const Space space = space_of(paired_digits());
   const auto points = space.draw(5000, 1);
   ASSERT_EQ(points.size(), 5000u);
   EXPECT_TRUE(std::is_sorted(points.begin(), points.end()));

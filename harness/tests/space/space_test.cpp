@@ -12,25 +12,6 @@
 namespace assay {
 namespace {
 
-std::vector<std::string> texts(const Space& space) {
-  std::vector<std::string> result;
-  space.for_each([&](const std::vector<int>& point) {
-    result.push_back(to_text(space.config(point)));
-    return true;
-  });
-  return result;
-}
-
-Space space_of(const TestKernel& kernel, const Problem& problem = {}) {
-  return Space(kernel.spec, problem, test_device());
-}
-
-std::uint64_t total_removed(const Space::Size& size) {
-  std::uint64_t total = 0;
-  for (const Removal& removal : size.removed) total += removal.points;
-  return total;
-}
-
 TEST(Space, WalksNestedLoopsInTheOrderDeclared) {
   const Space space = space_of(TestKernel().param("B", {2, 1}).param("A", {10, 30, 20}));
   EXPECT_THAT(texts(space),
@@ -372,26 +353,17 @@ TEST(Features, AreNotOfAnotherVersionsConfiguration) {
 TEST(Space, AParameterMayTakeItsValuesFromTheDevice) {
   TestKernel kernel;
   kernel.param("BLOCKS", {std::int64_t{64}, std::int64_t{132}});
-  Symbols names;
-  for (const std::string_view name : kDeviceNames) names.add(std::string(name));
+  const Symbols names = TestKernel().spec.symbols;
   for (const char* text : {"device.sm_count", "2 * device.sm_count"}) {
     kernel.spec.params[0].device_values.push_back({Expr::parse(text, names), {}});
   }
   DeviceInfo small = test_device();
   small.sm_count = 20;
-  const auto configs_on = [&](const DeviceInfo& device) {
-    std::vector<std::string> configs;
-    const Space space(kernel.spec, {}, device);
-    space.for_each([&](const std::vector<int>& point) {
-      configs.push_back(to_text(space.config(point)));
-      return true;
-    });
-    return configs;
-  };
-  EXPECT_THAT(configs_on(test_device()), ElementsAre("BLOCKS=64", "BLOCKS=132", "BLOCKS=264"));
-  EXPECT_THAT(configs_on(small), ElementsAre("BLOCKS=64", "BLOCKS=132", "BLOCKS=20", "BLOCKS=40"));
+  EXPECT_THAT(texts(space_of(kernel)), ElementsAre("BLOCKS=64", "BLOCKS=132", "BLOCKS=264"));
+  EXPECT_THAT(texts(Space(kernel.spec, {}, small)),
+              ElementsAre("BLOCKS=64", "BLOCKS=132", "BLOCKS=20", "BLOCKS=40"));
   kernel.spec.params[0].device_values = {{Expr::parse("1 / (device.cc - 90)", names), {}}};
-  EXPECT_THROW(Space(kernel.spec, {}, test_device()), SpecError);
+  EXPECT_THROW(space_of(kernel), SpecError);
 }
 
 }  // namespace

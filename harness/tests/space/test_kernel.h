@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/device_info.h"
+#include "space/space.h"
 #include "spec/kernel_spec.h"
 
 namespace assay {
@@ -15,10 +16,7 @@ class TestKernel {
     spec.name = "test_kernel";
     spec.dims = std::move(dims);
     for (const std::string& dim : spec.dims) spec.symbols.add(dim);
-    for (const char* name :
-         {"device.cc", "device.sm_count", "device.smem_optin_bytes", "device.l2_bytes"}) {
-      spec.symbols.add(name);
-    }
+    for (const std::string_view name : kDeviceNames) spec.symbols.add(std::string(name));
     spec.flops = spec.bytes = expr("0");
   }
 
@@ -58,9 +56,38 @@ class TestKernel {
     return *this;
   }
 
+  LaunchSpec launch(const std::string& entry = "entry") const {
+    return {entry, {}, exprs({"1"}), exprs({"32"}), {}, {}};
+  }
+
+  BufferSpec buffer(DType dtype, const std::string& size, Role role) const {
+    return {dtype, exprs({size}), role, {}, false};
+  }
+
   KernelSpec spec;
 };
 
 inline DeviceInfo test_device() { return {"Test GPU", "", "", 90, 132, 232448, 50 << 20}; }
+
+inline Space space_of(const TestKernel& kernel, const Problem& problem = {}) {
+  return Space(kernel.spec, problem, test_device());
+}
+
+/// The configurations of a space, as texts.
+inline std::vector<std::string> texts(const Space& space) {
+  std::vector<std::string> result;
+  space.for_each([&](const std::vector<int>& point) {
+    result.push_back(to_text(space.config(point)));
+    return true;
+  });
+  return result;
+}
+
+/// What all constraints removed.
+inline std::uint64_t total_removed(const Space::Size& size) {
+  std::uint64_t total = 0;
+  for (const Removal& removal : size.removed) total += removal.points;
+  return total;
+}
 
 }  // namespace assay
