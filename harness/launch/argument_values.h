@@ -2,6 +2,7 @@
 
 #include "base/c_layout.h"
 #include "cuda/handles.h"
+#include "cuda/lt_product.h"
 #include "space/plan.h"
 
 // The values that a launch passes, as the driver takes them.
@@ -19,5 +20,8 @@ void write_tensor_map(const Driver& driver, const TensorMapPlan& map, const Buff
 
 /// A texture that reads the buffer where it lies. Throws Failure (`launch`) or CudaError.
 Texture make_texture(const Driver& driver, const BufferPlan& buffer, CUdeviceptr data);
+
+/// What cuBLASLt computes for a product of the plan's buffers.
+LtShape product_shape(const Plan& plan, const ReferenceSpec& product);
 
 }  // namespace assay

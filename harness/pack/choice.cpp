@@ -136,8 +136,7 @@ Problem complete_problem(const Pack& pack, std::string_view op, const Problem& g
   problem.insert(problem.end(), spec.traits.begin(), spec.traits.end());
   std::size_t sizes = 0;
   for (const auto& [name, number] : given) {
-    const auto found =
-        std::ranges::find_if(problem, [&](const auto& each) { return each.first == name; });
+    const auto found = std::ranges::find(problem, name, &Problem::value_type::first);
     if (found == problem.end()) throw UsageError("{} has no size and no trait {}", op, name);
     if (found < problem.begin() + static_cast<std::ptrdiff_t>(spec.dims.size())) {
       const auto* size = std::get_if<std::int64_t>(&number);

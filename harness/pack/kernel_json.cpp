@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/find_named.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "pack/pack.h"
@@ -193,10 +194,9 @@ class KernelReader {
   }
 
   const ArgSpec& arg_called(const std::string& text) const {
-    for (const ArgSpec& arg : spec_.args) {
-      if (arg.name == text) return arg;
-    }
-    fail("it has no argument {}", text);
+    const ArgSpec* const arg = find_named(spec_.args, text);
+    if (arg == nullptr) fail("it has no argument {}", text);
+    return *arg;
   }
 
   const BufferSpec& buffer_called(const std::string& text) const {
@@ -250,10 +250,7 @@ class KernelReader {
 
   void read_arg(const Json& source) {
     ArgSpec arg{name(source.at("name")), {}, {}};
-    if (std::ranges::any_of(spec_.args,
-                            [&](const ArgSpec& other) { return other.name == arg.name; })) {
-      fail("two arguments are called {}", arg.name);
-    }
+    if (find_named(spec_.args, arg.name)) fail("two arguments are called {}", arg.name);
     const auto& form = source.at("form").get_ref<const std::string&>();
     if (form == "buffer") {
       arg.form = buffer(source);
@@ -331,7 +328,7 @@ Json kernel_json(const KernelSpec& kernel) {
                {"op", kernel.op},
                {"dims", kernel.dims},
                {"traits", Json::array()},
-               {"params", Json::array()},
+               {"params", names_of(kernel.params)},
                {"words", Json::array()},
                {"let", Json::array()},
                {"constraints", texts_of(kernel.constraints)},
@@ -343,10 +340,7 @@ Json kernel_json(const KernelSpec& kernel) {
     json["traits"].push_back({{"name", name}, {"default", otherwise}});
     named.insert(name);
   }
-  for (const ParamSpec& param : kernel.params) {
-    json["params"].push_back(param.name);
-    named.insert(param.name);
-  }
+  for (const ParamSpec& param : kernel.params) named.insert(param.name);
   for (const LetSpec& let : kernel.lets) {
     json["let"].push_back({{"name", let.name}, {"value", let.value.expr.text()}});
     named.insert(let.name);

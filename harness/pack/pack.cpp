@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +13,7 @@
 
 #include "base/bounded_json.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/find_named.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -28,6 +28,10 @@ static nlohmann::json value_json(const Value& value) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PackCode, arch, offset, bytes, hash, symbols)
+// Problems and configurations have no names in the index, and places are checked: row_json() and
+// read_row() have these.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PackRow, time_ns, baseline, baseline_ns, first_ns, algorithm,
+                                   cublas, regret, verified, measured_code)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceInfo, name, uuid, driver, cc, sm_count, smem_optin_bytes,
                                    l2_bytes, memory_bytes)
 
@@ -50,20 +54,11 @@ std::string index_hash(std::string_view index) {
 }
 
 nlohmann::json row_json(const PackRow& row) {
-  nlohmann::json json = {{"problem", nlohmann::json::array()},
-                         {"kernel", row.kernel},
-                         {"configuration", nlohmann::json::array()},
-                         {"codes", row.codes},
-                         {"time_ns", row.time_ns},
-                         {"baseline", row.baseline},
-                         {"baseline_ns", row.baseline_ns},
-                         {"first_ns", row.first_ns},
-                         {"algorithm", row.algorithm},
-                         {"cublas", row.cublas},
-                         {"regret", row.regret},
-                         {"verified", row.verified},
-                         {"measured_code", row.measured_code},
-                         {"fast_for", row.fast_for}};
+  nlohmann::json json = row;
+  json["kernel"] = row.kernel;
+  json["codes"] = row.codes;
+  json["fast_for"] = row.fast_for;
+  json["problem"] = json["configuration"] = nlohmann::json::array();
   for (const auto& [name, number] : row.problem) json["problem"].push_back(number);
   for (const auto& [name, value] : row.config) json["configuration"].push_back(value_json(value));
   return json;
@@ -115,12 +110,6 @@ class IndexReader {
     return source.get<std::size_t>();
   }
 
-  static double positive(const nlohmann::json& source) {
-    const auto value = source.get<double>();
-    if (!std::isfinite(value) || value < 0) fail("a time or a ratio is no number from 0 on");
-    return value;
-  }
-
   PackTable read_table(const nlohmann::json& source) const {
     PackTable table;
     table.op = source.at("op").get<std::string>();
@@ -146,7 +135,7 @@ class IndexReader {
 
   PackRow read_row(const nlohmann::json& source, const std::string& op,
                    std::size_t num_rows) const {
-    PackRow row;
+    auto row = source.get<PackRow>();
     row.kernel = index(source.at("kernel"), pack_.kernels.size(), "kernel");
     const KernelSpec& kernel = pack_.kernels[row.kernel].spec;
     if (kernel.op != op) fail("{} is no kernel of {}", kernel.name, op);
@@ -175,16 +164,10 @@ class IndexReader {
     for (const nlohmann::json& code : list(source.at("codes"))) {
       row.codes.push_back(index(code, pack_.codes.size(), "machine code"));
     }
-    row.time_ns = positive(source.at("time_ns"));
-    row.baseline = source.at("baseline").get<std::string>();
-    row.baseline_ns = positive(source.at("baseline_ns"));
-    row.first_ns = positive(source.at("first_ns"));
-    row.algorithm =
-        static_cast<int>(index(source.at("algorithm"), kMostAlgorithms + 1, "algorithm"));
-    row.cublas = source.at("cublas").get<std::string>();
-    row.regret = positive(source.at("regret"));
-    row.verified = source.at("verified").get<bool>();
-    row.measured_code = source.at("measured_code").get<bool>();
+    for (const double value : {row.time_ns, row.baseline_ns, row.first_ns, row.regret}) {
+      if (!std::isfinite(value) || value < 0) fail("a time or a ratio is no number from 0 on");
+    }
+    index(source.at("algorithm"), kMostAlgorithms + 1, "algorithm");
     for (const nlohmann::json& other : list(source.at("fast_for"))) {
       row.fast_for.push_back(index(other, num_rows, "the row"));
     }
@@ -216,21 +199,6 @@ class IndexReader {
   const nlohmann::json& index_;
   const std::uint64_t code_bytes_;
   Pack pack_;
-};
-
-/// An open file.
-class File {
- public:
-  explicit File(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
 };
 
 }  // namespace
@@ -321,9 +289,9 @@ Pack read_pack(std::string_view bytes, std::string_view where, std::string_view*
 
 PackFile::PackFile(const std::string& path) : path_(path) {
   const auto refuse = [&](const char* why) { throw UsageError("cannot read {}: {}", path, why); };
-  const File file(path);
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
-  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) refuse(std::strerror(errno));
+  if (!file || ::fstat(file.get(), &status) != 0) refuse(std::strerror(errno));
   if (!S_ISREG(status.st_mode)) refuse("a pack is a regular file");
   bytes_ = static_cast<std::size_t>(status.st_size);
   if (bytes_ == 0) refuse("the file is empty");
@@ -363,8 +331,7 @@ std::vector<std::string> caller_args(const KernelSpec& kernel) {
 bool is_library_product(const KernelSpec& kernel) {
   if (kernel.reference.size() != 1 || kernel.reference[0].operation != "gemm") return false;
   const auto is_size = [&](int slot) {
-    const auto& dims = kernel.dims;
-    return std::ranges::find(dims, kernel.symbols.name(slot)) != dims.end();
+    return std::ranges::count(kernel.dims, kernel.symbols.name(slot)) > 0;
   };
   std::set<std::size_t> ranks;
   for (const auto& [role, name] : kernel.reference[0].operands) {
@@ -373,8 +340,7 @@ bool is_library_product(const KernelSpec& kernel) {
     const auto& shape = std::get<BufferSpec>(arg->form).shape;
     ranks.insert(shape.size());
     for (const ExprSpec& size : shape) {
-      const std::vector<int>& slots = size.expr.slots();
-      if (!std::ranges::all_of(slots, is_size)) return false;
+      if (!std::ranges::all_of(size.expr.slots(), is_size)) return false;
     }
   }
   return (ranks == std::set<std::size_t>{2} || ranks == std::set<std::size_t>{3}) &&

@@ -89,23 +89,19 @@ std::string key_of(const assay_request& request, CUdevice device) {
 ProblemLog::ProblemLog() {
   const char* const path = std::getenv("ASSAY_LOG_SIZES");
   if (path == nullptr || *path == '\0') return;
-  fd_ = ::open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-  if (fd_ >= 0) return;
+  fd_ = UniqueFd(::open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
+  if (fd_) return;
   throw Refusal(ASSAY_INVALID_ARGUMENT,
                 fmt::format("ASSAY_LOG_SIZES: cannot write {}: {}", path, std::strerror(errno)));
 }
 
-ProblemLog::~ProblemLog() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 void ProblemLog::add(std::string_view op, const Problem& problem) {
-  if (fd_ < 0) return;
+  if (!fd_) return;
   const std::string line = fmt::format("{} {}\n", op, to_text(problem));
   const std::lock_guard lock(mutex_);
   if (!lines_.insert(line).second) return;
   // One call, so that processes which share the file do not mix their lines.
-  [[maybe_unused]] const ssize_t written = ::write(fd_, line.data(), line.size());
+  [[maybe_unused]] const ssize_t written = ::write(fd_.get(), line.data(), line.size());
 }
 
 OpenPack::OpenPack(const std::string& path) : file_(path) {

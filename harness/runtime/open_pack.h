@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/file.h"
 #include "cuda/cublas.h"
 #include "cuda/handles.h"
 #include "pack/pack.h"
@@ -25,16 +26,13 @@ class ProblemLog {
  public:
   /// Throws Refusal for a file that cannot be written.
   ProblemLog();
-  ProblemLog(const ProblemLog&) = delete;
-  ProblemLog& operator=(const ProblemLog&) = delete;
-  ~ProblemLog();
 
   /// Appends a line that was not there yet. A line that cannot be written is lost: a log is no
   /// reason to end a program.
   void add(std::string_view op, const Problem& problem);
 
  private:
-  int fd_ = -1;  // there is no log
+  UniqueFd fd_;  // none: there is no log
   std::mutex mutex_;
   std::set<std::string> lines_;
 };

@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "launch/argument_values.h"
-#include "launch/product_shape.h"
 
 namespace assay {
 namespace {
@@ -43,21 +42,6 @@ struct TunedPlan::Room {
 
 TunedPlan::TunedPlan(Choice choice, const std::vector<std::string>& order, CUdevice device)
     : choice_(std::move(choice)), device_(device) {
-  lay_out(order);
-}
-
-const TunedPlan::Texts& TunedPlan::texts() const {
-  std::call_once(texts_made_, [this] {
-    const bool is_algorithm = choice_.algorithm > 0;
-    texts_ = {choice_.match != Match::fallback ? to_text(choice_.row->config)
-              : is_algorithm                   ? fmt::format("algorithm {}", choice_.algorithm)
-                                               : "cuBLASLt's first choice",
-              to_text(choice_.row->problem), why_text(choice_)};
-  });
-  return texts_;
-}
-
-void TunedPlan::lay_out(const std::vector<std::string>& order) {
   const Plan& plan = choice_.plan;
   if (plan.args.size() > kMostPlaces) {
     throw Refusal(ASSAY_NOTHING_FITS, fmt::format("the plan has {} arguments, of at most {}",
@@ -119,6 +103,17 @@ void TunedPlan::lay_out(const std::vector<std::string>& order) {
   }
 }
 
+const TunedPlan::Texts& TunedPlan::texts() const {
+  std::call_once(texts_made_, [this] {
+    const bool is_algorithm = choice_.algorithm > 0;
+    texts_ = {choice_.match != Match::fallback ? to_text(choice_.row->config)
+              : is_algorithm                   ? fmt::format("algorithm {}", choice_.algorithm)
+                                               : "cuBLASLt's first choice",
+              to_text(choice_.row->problem), why_text(choice_)};
+  });
+  return texts_;
+}
+
 void TunedPlan::load(const Driver& driver, const Module& module) {
   const Plan& plan = choice_.plan;
   auto loaded = std::make_unique<Loaded>();
@@ -148,10 +143,8 @@ void TunedPlan::load(const Driver& driver, const Module& module) {
 void TunedPlan::load(const Driver& driver, const CublasLt& cublas) {
   const auto number_of = [&](const char* operand) {
     const std::string& name = choice_.product->operands.at(operand);
-    return static_cast<std::size_t>(
-        std::ranges::find_if(arguments_,
-                             [&](const BufferPlan* each) { return each->name == name; }) -
-        arguments_.begin());
+    const auto found = std::ranges::find(arguments_, name, &BufferPlan::name);
+    return static_cast<std::size_t>(found - arguments_.begin());
   };
   LtProduct product(cublas, product_shape(choice_.plan, *choice_.product));
   const auto aligned = product.algorithms(), any = product.algorithms(kArgumentAlignment);

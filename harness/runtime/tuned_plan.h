@@ -100,7 +100,6 @@ class TunedPlan {
   };
   struct Room;
 
-  void lay_out(const std::vector<std::string>& order);
   void publish(std::unique_ptr<const Loaded> loaded);
   const Loaded& loaded() const;
   void check(const LaunchBuffers& buffers, bool preparing) const;

@@ -17,8 +17,8 @@
 #include "base/error.h"
 #include "base/stats.h"
 #include "cuda/device_query.h"
+#include "launch/argument_values.h"
 #include "launch/launcher.h"
-#include "launch/product_shape.h"
 #include "pack/choice.h"
 
 namespace assay {

@@ -8,6 +8,12 @@
 namespace assay {
 namespace {
 
+DeviceInfo other_gpu(const Pack& pack) {
+  DeviceInfo other = pack.tables[0].device;
+  other.name = "Other GPU";
+  return other;
+}
+
 class ChoiceTest : public testing::Test {
  protected:
   static Problem size(std::int64_t n) { return {{"N", n}}; }
@@ -84,8 +90,7 @@ TEST_F(ChoiceTest, TakesTheContractsDefaultLast) {
 }
 
 TEST_F(ChoiceTest, TakesOnlyCodeThatTheGpuRuns) {
-  DeviceInfo other = device_;
-  other.name = "Other GPU";
+  DeviceInfo other = other_gpu(pack_);
   const Choice choice = choose(pack_, "add_f32", size(1000), other, 16);
   EXPECT_EQ(choice.match, Match::near);
   EXPECT_EQ(choice.why, "this problem was tuned on Fake GPU");
@@ -131,6 +136,16 @@ class FallbackTest : public testing::Test {
     pack_.tables[0].note_numbers();
     return choose(pack_, "gemm_bf16", size(m), pack_.tables[0].device, 16, fallback);
   }
+  Choice choose_elsewhere(std::int64_t m) const {
+    return choose(pack_, "gemm_bf16", size(m), other_gpu(pack_), 16, Fallback::allowed);
+  }
+  /// A row for M=24, which is like that for M=16.
+  PackRow& add_row_of_24() {
+    std::vector<PackRow>& rows = pack_.tables[0].rows;
+    PackRow row = rows[0];
+    row.problem = size(24);
+    return rows.emplace_back(std::move(row));
+  }
 
   Pack pack_ = [] {
     KernelSpec kernel = load_twins(ASSAY_SOURCE_DIR "/kernels/gemm_mma.yaml").at(0);
@@ -153,9 +168,7 @@ TEST_F(FallbackTest, IsTakenWhereNoKernelIsKnownToBeFaster) {
   };
   expect_fallback(1'000'000, "no tuned problem is near");
   expect_fallback(8, "cuBLASLt may be faster");
-  std::vector<PackRow>& rows = pack_.tables[0].rows;
-  rows.push_back(rows[0]);
-  rows.back().problem = size(24);
+  add_row_of_24();
   expect_fallback(18, "cuBLASLt may be faster");
 }
 
@@ -163,26 +176,21 @@ TEST_F(FallbackTest, IsTakenWhereNoKernelIsKnownToBeFaster) {
 // H200 for which the next smaller problem's configuration was taken one reached 0.57. Where the
 // larger problem's was not measured for the smaller one, one reached 0.87.
 TEST_F(FallbackTest, IsNotTakenWhereTheKernelOfTheProblemAboveIsSafelyFaster) {
-  std::vector<PackRow>& rows = pack_.tables[0].rows;
-  rows.push_back(rows[0]);
-  rows.back().problem = size(24);
-  rows.back().config[1].second = std::int64_t{32};
-  rows.back().fast_for = {0};
+  PackRow& row = add_row_of_24();
+  row.config[1].second = std::int64_t{32};
+  row.fast_for = {0};
   const Choice choice = choose_for(17);
   EXPECT_EQ(choice.match, Match::near);
-  EXPECT_EQ(choice.row, &rows.back());
+  EXPECT_EQ(choice.row, &row);
   EXPECT_DOUBLE_EQ(choice.factor, 24. / 17);
   EXPECT_EQ(why_text(choice), "faster than cuBLASLt for M=16,N=4096,K=4096 and M=24,N=4096,K=4096");
-  DeviceInfo other = pack_.tables[0].device;
-  other.name = "Other GPU";
-  EXPECT_EQ(choose(pack_, "gemm_bf16", size(17), other, 16, Fallback::allowed).why,
-            "the sizes around were tuned on Fake GPU");
+  EXPECT_EQ(choose_elsewhere(17).why, "the sizes around were tuned on Fake GPU");
   EXPECT_EQ(choose_for(15).match, Match::fallback);
-  rows.back().fast_for = {};
+  row.fast_for = {};
   EXPECT_EQ(choose_for(17).match, Match::fallback);
   EXPECT_EQ(choose_for(17, Fallback::missing).match, Match::near);
-  rows.back().fast_for = {0};
-  rows.back().config[2].second = std::int64_t{7};  // no such configuration: its code does not fit
+  row.fast_for = {0};
+  row.config[2].second = std::int64_t{7};  // no such configuration: its code does not fit
   EXPECT_EQ(choose_for(17).match, Match::fallback);
 }
 
@@ -200,14 +208,9 @@ TEST_F(FallbackTest, IsTheProductByTheMeasuredAlgorithm) {
 // The number of the best algorithm is that of one GPU. On an H100 the first choice was up to 7 %
 // slower than the kernels of an H200's pack, where the best algorithm was as fast as these.
 TEST_F(FallbackTest, OnAnotherGpuItsFirstChoiceCounts) {
-  DeviceInfo other = pack_.tables[0].device;
-  other.name = "Other GPU";
-  const auto choose_there = [&] {
-    return choose(pack_, "gemm_bf16", size(4096), other, 16, Fallback::allowed);
-  };
-  EXPECT_EQ(choose_there().match, Match::near);
+  EXPECT_EQ(choose_elsewhere(4096).match, Match::near);
   pack_.tables[0].rows[1].first_ns = 1010;
-  const Choice choice = choose_there();
+  const Choice choice = choose_elsewhere(4096);
   EXPECT_EQ(choice.match, Match::fallback);
   EXPECT_EQ(choice.why, "cuBLASLt was as fast for M=4096,N=4096,K=4096");
   EXPECT_EQ(choice.algorithm, 0);
