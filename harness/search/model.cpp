@@ -62,6 +62,14 @@ constexpr double kShiftOfZero = 0.1;
 
 using Result = std::pair<double, std::size_t>;  // minus the fraction, the point
 
+/// Puts a random choice of the items from `begin` on ahead of the others, up to `end`.
+template <typename Item>
+void choose(std::vector<Item>& items, std::size_t begin, std::size_t end, Random& random) {
+  for (std::size_t i = begin; i < std::min(end, items.size()); ++i) {
+    std::swap(items[i], items[i + below(random, items.size() - i)]);
+  }
+}
+
 /// The results, fastest first. No more than kMaxResults of them, of which the first
 /// GaussianProcess::kMaxLearned are the fastest and a random choice of others.
 std::vector<Result> results_of(const Trail& trail, Random& random) {
@@ -80,14 +88,9 @@ std::vector<Result> results_of(const Trail& trail, Random& random) {
     results.emplace_back(-(best_ns + shift_ns) / (time_ns + shift_ns), seen.index);
   }
   std::ranges::sort(results);
-  const auto mix_from = [&](std::size_t begin) {
-    for (std::size_t i = begin; i < results.size(); ++i) {
-      std::swap(results[i], results[i + below(random, results.size() - i)]);
-    }
-  };
-  mix_from(kMaxResults / 2);
+  choose(results, kMaxResults / 2, results.size(), random);
   if (results.size() > kMaxResults) results.resize(kMaxResults);
-  mix_from(GaussianProcess::kMaxLearned / 2);
+  choose(results, GaussianProcess::kMaxLearned / 2, results.size(), random);
   return results;
 }
 
@@ -112,17 +115,10 @@ void add_two_steps(const Points& points, std::size_t index, Random& random,
     num_steps += num_others;
   }
   if (num_two_steps <= kNumTwoSteps) {
-    const auto for_others = [&](std::size_t param, const auto& visit) {
-      for (int value = 0; value < points.num_values()[param]; ++value) {
-        if (value == points[index][param]) continue;
-        point[param] = value;
-        visit();
-      }
-      point[param] = points[index][param];
-    };
     for (std::size_t i = 0; i < varied.size(); ++i) {
       for (std::size_t k = i + 1; k < varied.size(); ++k) {
-        for_others(varied[i], [&] { for_others(varied[k], look_up); });
+        for_others(points, point, varied[i],
+                   [&] { for_others(points, point, varied[k], look_up); });
       }
     }
     return;
@@ -180,9 +176,7 @@ std::vector<std::size_t> untried(const Trail& trail, const std::vector<Result>& 
     if (!trail.is_known(i)) found.push_back(i);
   }
   if (found.size() <= kMaxDrawn) return found;
-  for (std::size_t i = 0; i < kMaxDrawn; ++i) {
-    std::swap(found[i], found[i + below(random, found.size() - i)]);
-  }
+  choose(found, 0, kMaxDrawn, random);
   found.resize(kMaxDrawn);
   for (std::size_t i = 0; i < std::min(kNumFastest, results.size()); ++i) {
     for (const std::size_t near : trail.points.neighbours(results[i].second)) {
@@ -218,31 +212,34 @@ class ProposalsApart {
   std::vector<std::size_t> turn_, others_;
 };
 
-/// Proposes what the Gaussian process takes for fastest, and what may be fastest if it errs.
-void propose_by_process(Trail& trail, const std::vector<Result>& results,
-                        const std::vector<std::size_t>& candidates, double most_optimism,
-                        Random& random) {
-  const Points& points = trail.points;
-  std::vector<GaussianProcess::Point> known, pending;
+GaussianProcess process_of(const Points& points, const std::vector<Result>& results) {
+  std::vector<GaussianProcess::Point> known;
   std::vector<double> values;
   for (const auto& [value, index] : results) {
     known.push_back(points[index]);
     values.push_back(value);
   }
+  return {points.num_values(), std::move(known), std::move(values)};
+}
+
+/// Proposes what the Gaussian process takes for fastest, and what may be fastest if it errs.
+void propose_by_process(Trail& trail, const std::vector<Result>& results,
+                        const std::vector<std::size_t>& candidates, double most_optimism,
+                        Random& random) {
+  const Points& points = trail.points;
+  std::vector<GaussianProcess::Point> pending;
   for (const Observation& seen : trail.history) {
     const bool is_pending = seen.is == Observation::Is::pending && seen.index < points.size();
     if (is_pending) pending.push_back(points[seen.index]);
   }
-  GaussianProcess model(points.num_values(), std::move(known), std::move(values));
+  GaussianProcess model = process_of(points, results);
   model.believe(pending);
 
   std::vector<Result> close;
   for (const std::size_t index : candidates) close.emplace_back(model.mean(points[index]), index);
   std::ranges::sort(close);
   // Of those that do not look fast, some may be so unlike all others that nobody knows.
-  for (std::size_t i = kMaxClose / 2; i < std::min(kMaxClose, close.size()); ++i) {
-    std::swap(close[i], close[i + below(random, close.size() - i)]);
-  }
+  choose(close, kMaxClose / 2, kMaxClose, random);
   if (close.size() > kMaxClose) close.resize(kMaxClose);
   // A guess costs as much as a hundred means, so only those are asked for that can be the best.
   std::vector<std::optional<GaussianProcess::Guess>> guesses(close.size());
@@ -327,13 +324,7 @@ std::optional<double> gain_left(const SearchSpec& search, const Points& points,
   Random random(search.seed + history.size());
   const std::vector<Result> results = results_of(trail, random);
   if (results.size() < kNumDrawn) return std::nullopt;
-  std::vector<GaussianProcess::Point> known;
-  std::vector<double> values;
-  for (const auto& [value, index] : results) {
-    known.push_back(points[index]);
-    values.push_back(value);
-  }
-  const GaussianProcess model(points.num_values(), std::move(known), std::move(values));
+  const GaussianProcess model = process_of(points, results);
 
   std::vector<Result> by_mean;
   for (const std::size_t index : untried(trail, results, random)) {
@@ -352,9 +343,7 @@ std::optional<double> gain_left(const SearchSpec& search, const Points& points,
   const double each = std::max(1.0, num_untried / static_cast<double>(by_mean.size()));
   const std::size_t hopeful = std::min(kMaxHopeful, by_mean.size());
   const std::size_t others = by_mean.size() - hopeful, drawn = std::min(kMaxHopeful, others);
-  for (std::size_t i = hopeful; i < hopeful + drawn; ++i) {
-    std::swap(by_mean[i], by_mean[i + below(random, by_mean.size() - i)]);
-  }
+  choose(by_mean, hopeful, hopeful + drawn, random);
   guess(0, hopeful, each);
   guess(hopeful, hopeful + drawn,
         each * static_cast<double>(others) / static_cast<double>(std::max(drawn, std::size_t{1})));

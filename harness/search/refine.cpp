@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -274,26 +276,19 @@ class Adaptation {
     best_ = points_.find(point_);
     if (best_) least_.first = unlike_(*best_) - kWorthAChange;
     for (std::size_t param = 0; param < point_.size(); ++param) {
-      change(param, [&](int steps) { consider(steps); });
+      for_others(points_, point_, param, [&] { consider(); });
     }
     if (!best_) look_at_pairs();
     return best_;
   }
 
  private:
-  /// Gives the parameter each of its other values in turn, and at last its own again.
-  template <typename Visit>
-  void change(std::size_t param, const Visit& visit) {
-    for (int value = 0; value < points_.num_values()[param]; ++value) {
-      point_[param] = value;
-      if (value != winner_[param]) visit(std::abs(value - winner_[param]));
-    }
-    point_[param] = winner_[param];
-  }
-
-  void consider(int steps) {
+  void consider() {
     const std::optional<std::size_t> at = points_.find(point_);
     if (!at) return;
+    const int steps =
+        std::transform_reduce(point_.begin(), point_.end(), winner_.begin(), 0, std::plus(),
+                              [](int a, int b) { return std::abs(a - b); });
     const std::pair<double, int> found{unlike_(*at), steps};
     if (found >= least_) return;
     least_ = found;
@@ -304,10 +299,10 @@ class Adaptation {
     int num_looked_up = 0;
     for (std::size_t one = 0; one < point_.size(); ++one) {
       for (std::size_t other = one + 1; other < point_.size(); ++other) {
-        change(one, [&](int steps) {
+        for_others(points_, point_, one, [&] {
           if (num_looked_up > kMaxPairs) return;
           num_looked_up += points_.num_values()[other];
-          change(other, [&](int more) { consider(steps + more); });
+          for_others(points_, point_, other, [&] { consider(); });
         });
       }
     }
@@ -333,8 +328,7 @@ std::vector<Observation> fastest_first(const Points& points,
   for (const Observation& seen : history) {
     if (seen.is == Observation::Is::timed && seen.index < points.size()) timed.push_back(seen);
   }
-  std::ranges::stable_sort(
-      timed, [](const Observation& a, const Observation& b) { return a.time_ns < b.time_ns; });
+  std::ranges::stable_sort(timed, {}, &Observation::time_ns);
   return timed;
 }
 
@@ -353,12 +347,9 @@ void grow(Points& points, const std::vector<Observation>& history, std::set<std:
     const std::span<const int> values = points[fastest[i].index];
     std::vector<int> point(values.begin(), values.end());
     for (std::size_t param = 0; param < point.size(); ++param) {
-      const int own = point[param];
-      for (int value = 0; value < points.num_values()[param]; ++value) {
-        point[param] = value;
+      for_others(points, point, param, [&] {
         if (!points.find(point) && is_valid(point)) points.add(point);
-      }
-      point[param] = own;
+      });
     }
   }
 }

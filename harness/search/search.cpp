@@ -52,10 +52,6 @@ void propose_random(const SearchSpec& search, Trail& trail) {
 
 namespace {
 
-void propose_in_order(Trail& trail) {
-  for (std::size_t i = 0; i < trail.points.size() && !trail.full(); ++i) trail.propose(i);
-}
-
 /// What `automatic` stands for.
 Strategy strategy_of(const SearchSpec& search, std::size_t num_points) {
   if (search.strategy != Strategy::automatic) return search.strategy;
@@ -117,13 +113,9 @@ std::vector<std::size_t> Points::neighbours(std::size_t index) const {
   std::vector<int> point((*this)[index].begin(), (*this)[index].end());
   std::vector<std::size_t> found;
   for (std::size_t param = 0; param < point.size(); ++param) {
-    const int own = point[param];
-    for (int value = 0; value < num_values_[param]; ++value) {
-      point[param] = value;
-      if (value == own) continue;
+    for_others(*this, point, param, [&] {
       if (const auto at = find(point)) found.push_back(*at);
-    }
-    point[param] = own;
+    });
   }
   return found;
 }
@@ -145,9 +137,8 @@ std::vector<std::size_t> propose(const SearchSpec& search, const Points& points,
     case Strategy::exhaustive: {
       // The first in the order of the space are one corner of it, so what may end early is drawn.
       const bool may_end_early = search.budget_configs && search.strategy == Strategy::exhaustive;
-      if (!may_end_early && !search.budget_seconds && !search.budget_until_ratio) {
-        propose_in_order(trail);
-      }
+      if (may_end_early || search.budget_seconds || search.budget_until_ratio) break;
+      for (std::size_t i = 0; i < points.size() && !trail.full(); ++i) trail.propose(i);
       break;
     }
     case Strategy::model:

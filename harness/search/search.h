@@ -59,6 +59,18 @@ class Points {
   Description description_;
 };
 
+/// Gives a parameter of `point` each of its other values in turn, calls `visit` for each, and gives
+/// it back its own.
+template <typename Visit>
+void for_others(const Points& points, std::vector<int>& point, std::size_t param,
+                const Visit& visit) {
+  const int own = point[param];
+  for (point[param] = 0; point[param] < points.num_values()[param]; ++point[param]) {
+    if (point[param] != own) visit();
+  }
+  point[param] = own;
+}
+
 /// What is known of one point that was proposed.
 struct Observation {
   enum class Is {
