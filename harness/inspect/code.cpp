@@ -13,6 +13,8 @@ namespace {
 struct Order {
   std::vector<int> blocks;
   std::vector<int> place;
+
+  int place_of(int block) const { return place[block]; }
 };
 
 Order order_of(const Function& function) {
@@ -32,14 +34,14 @@ Order order_of(const Function& function) {
       continue;
     }
     const int to = next[at++];
-    if (!seen[static_cast<std::size_t>(to)]) {
-      seen[static_cast<std::size_t>(to)] = 1;
+    if (!seen[to]) {
+      seen[to] = 1;
       stack.emplace_back(to, 0);
     }
   }
   std::reverse(order.blocks.begin(), order.blocks.end());
   for (std::size_t i = 0; i < order.blocks.size(); ++i) {
-    order.place[static_cast<std::size_t>(order.blocks[i])] = static_cast<int>(i);
+    order.place[order.blocks[i]] = static_cast<int>(i);
   }
   return order;
 }
@@ -48,10 +50,19 @@ std::vector<std::vector<int>> predecessors_of(const Function& function) {
   std::vector<std::vector<int>> predecessors(function.blocks.size());
   for (std::size_t from = 0; from < function.blocks.size(); ++from) {
     for (const int to : function.blocks[from].next) {
-      predecessors[static_cast<std::size_t>(to)].push_back(static_cast<int>(from));
+      predecessors[to].push_back(static_cast<int>(from));
     }
   }
   return predecessors;
+}
+
+/// The last place that dominates both `a` and `b`.
+int common_dominator(const std::vector<int>& dominator, int a, int b) {
+  while (a != b) {
+    int& later = a > b ? a : b;
+    later = dominator[later];
+  }
+  return a;
 }
 
 /// Of each place in `order`, the place of the block that dominates it directly (Cooper, Harvey and
@@ -65,14 +76,10 @@ std::vector<int> dominators_of(const Order& order,
     changed = false;
     for (std::size_t place = 1; place < dominator.size(); ++place) {
       int found = -1;
-      for (const int block : predecessors[static_cast<std::size_t>(order.blocks[place])]) {
-        int other = order.place[static_cast<std::size_t>(block)];
-        if (other < 0 || dominator[static_cast<std::size_t>(other)] < 0) continue;
-        while (found >= 0 && found != other) {
-          int& later = found > other ? found : other;
-          later = dominator[static_cast<std::size_t>(later)];
-        }
-        found = other;
+      for (const int block : predecessors[order.blocks[place]]) {
+        const int other = order.place_of(block);
+        if (other < 0 || dominator[other] < 0) continue;
+        found = found < 0 ? other : common_dominator(dominator, found, other);
       }
       if (found != dominator[place]) {
         dominator[place] = found;
@@ -86,11 +93,11 @@ std::vector<int> dominators_of(const Order& order,
 std::vector<int> body_of(int header, const std::vector<int>& tails,
                          const std::vector<std::vector<int>>& predecessors, const Order& order) {
   std::vector<char> inside(predecessors.size(), 0);
-  inside[static_cast<std::size_t>(header)] = 1;
+  inside[header] = 1;
   std::vector<int> body{header}, open;
   const auto enter = [&](int block) {
-    char& is_inside = inside[static_cast<std::size_t>(block)];
-    if (is_inside || order.place[static_cast<std::size_t>(block)] < 0) return;
+    char& is_inside = inside[block];
+    if (is_inside || order.place_of(block) < 0) return;
     is_inside = 1;
     body.push_back(block);
     open.push_back(block);
@@ -99,7 +106,7 @@ std::vector<int> body_of(int header, const std::vector<int>& tails,
   while (!open.empty()) {
     const int block = open.back();
     open.pop_back();
-    for (const int before : predecessors[static_cast<std::size_t>(block)]) enter(before);
+    for (const int before : predecessors[block]) enter(before);
   }
   std::sort(body.begin(), body.end());
   return body;
@@ -110,30 +117,24 @@ void find_loops(Function& function) {
   const auto predecessors = predecessors_of(function);
   const std::vector<int> dominator = dominators_of(order, predecessors);
   const auto dominates = [&](int high, int low) {
-    while (low > high) low = dominator[static_cast<std::size_t>(low)];
+    while (low > high) low = dominator[low];
     return low == high;
   };
   std::map<int, std::vector<int>> tails;  // of each header
   for (const int block : order.blocks) {
-    const int from = order.place[static_cast<std::size_t>(block)];
     for (const int to : block_of(function, block).next) {
-      if (dominates(order.place[static_cast<std::size_t>(to)], from)) tails[to].push_back(block);
+      if (dominates(order.place_of(to), order.place_of(block))) tails[to].push_back(block);
     }
   }
   // Each turn goes through what dominates all of its ends.
   const auto always_of = [&](int header, const std::vector<int>& of_header) {
-    int common = order.place[static_cast<std::size_t>(of_header.front())];
+    int common = order.place_of(of_header.front());
     for (const int tail : of_header) {
-      int other = order.place[static_cast<std::size_t>(tail)];
-      while (common != other) {
-        int& later = common > other ? common : other;
-        later = dominator[static_cast<std::size_t>(later)];
-      }
+      common = common_dominator(dominator, common, order.place_of(tail));
     }
     std::vector<int> always{header};
-    for (int place = common; place != order.place[static_cast<std::size_t>(header)];
-         place = dominator[static_cast<std::size_t>(place)]) {
-      always.push_back(order.blocks[static_cast<std::size_t>(place)]);
+    for (int place = common; place != order.place_of(header); place = dominator[place]) {
+      always.push_back(order.blocks[place]);
     }
     std::sort(always.begin(), always.end());
     return always;
@@ -147,13 +148,13 @@ void find_loops(Function& function) {
                    [](const Loop& a, const Loop& b) { return a.blocks.size() > b.blocks.size(); });
   for (std::size_t i = 0; i < function.loops.size(); ++i) {
     Loop& loop = function.loops[i];
-    loop.parent = function.blocks[static_cast<std::size_t>(loop.header)].loop;
+    loop.parent = function.blocks[loop.header].loop;
     if (loop.parent >= 0) {
-      loop.depth = function.loops[static_cast<std::size_t>(loop.parent)].depth + 1;
+      loop.depth = function.loops[loop.parent].depth + 1;
     }
     for (const int block : loop.blocks) {
-      function.blocks[static_cast<std::size_t>(block)].loop = static_cast<int>(i);
-      function.blocks[static_cast<std::size_t>(block)].depth = loop.depth;
+      function.blocks[block].loop = static_cast<int>(i);
+      function.blocks[block].depth = loop.depth;
     }
   }
 }
@@ -282,7 +283,7 @@ const Loop* main_loop(const Function& function) {
   // What is in a loop and in no other within it: a loop that waits may be within the main one.
   std::vector<ClassCounts> own(function.loops.size());
   for (const Block& block : function.blocks) {
-    if (block.loop >= 0) add_classes(block, 1, own[static_cast<std::size_t>(block.loop)]);
+    if (block.loop >= 0) add_classes(block, 1, own[block.loop]);
   }
   const Loop* best = nullptr;
   std::tuple<double, double, double, double> most;

@@ -87,11 +87,8 @@ double likeness(const std::map<std::string_view, int>& a,
 /// Pairs of places in two ranges, ascending in both, with the largest sum of weights.
 template <typename Weight>
 std::vector<std::pair<int, int>> align(int num_before, int num_after, const Weight& weight) {
-  const auto columns = static_cast<std::size_t>(num_after) + 1;
-  std::vector<float> best((static_cast<std::size_t>(num_before) + 1) * columns, 0);
-  const auto at = [&](int i, int j) -> float& {
-    return best[static_cast<std::size_t>(i) * columns + static_cast<std::size_t>(j)];
-  };
+  std::vector<std::vector<float>> best(num_before + 1, std::vector<float>(num_after + 1, 0));
+  const auto at = [&](int i, int j) -> float& { return best[i][j]; };
   for (int i = num_before; i-- > 0;) {
     for (int j = num_after; j-- > 0;) {
       const auto both = static_cast<float>(weight(i, j));
@@ -149,57 +146,46 @@ Difference difference_of(const Function& before, const Function& after, Instruct
   std::vector<std::string> signatures[2];
   for (const Block& block : before.blocks) signatures[0].push_back(signature_of(block));
   for (const Block& block : after.blocks) signatures[1].push_back(signature_of(block));
+  const auto same = [&](int i, int j) { return signatures[0][i] == signatures[1][j]; };
   // The same at the beginning and at the end first: what is between is small.
-  std::size_t first = 0, end[2] = {signatures[0].size(), signatures[1].size()};
-  while (first < end[0] && first < end[1] && signatures[0][first] == signatures[1][first]) ++first;
-  while (end[0] > first && end[1] > first &&
-         signatures[0][end[0] - 1] == signatures[1][end[1] - 1]) {
-    --end[0];
-    --end[1];
+  const auto num_before = static_cast<int>(signatures[0].size());
+  const auto num_after = static_cast<int>(signatures[1].size());
+  int first = 0, end_before = num_before, end_after = num_after;
+  while (first < end_before && first < end_after && same(first, first)) ++first;
+  while (end_before > first && end_after > first && same(end_before - 1, end_after - 1)) {
+    --end_before;
+    --end_after;
   }
-  std::vector<BlockPair>& pairs = difference.blocks;
-  for (std::size_t i = 0; i < first; ++i) {
-    pairs.push_back({static_cast<int>(i), static_cast<int>(i), true});
-  }
-  const auto count = [&](int side) { return static_cast<int>(end[side] - first); };
   std::vector<std::pair<int, int>> aligned;
-  if (static_cast<std::size_t>(count(0)) * static_cast<std::size_t>(count(1)) <= kMaxPairs) {
+  for (int i = 0; i < first; ++i) aligned.emplace_back(i, i);
+  const int rows = end_before - first, columns = end_after - first;
+  if (static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) <= kMaxPairs) {
     std::vector<std::map<std::string_view, int>> opcodes[2];
-    for (std::size_t i = first; i < end[0]; ++i) opcodes[0].push_back(opcodes_of(before.blocks[i]));
-    for (std::size_t i = first; i < end[1]; ++i) opcodes[1].push_back(opcodes_of(after.blocks[i]));
+    for (int i = first; i < end_before; ++i) opcodes[0].push_back(opcodes_of(before.blocks[i]));
+    for (int j = first; j < end_after; ++j) opcodes[1].push_back(opcodes_of(after.blocks[j]));
     std::map<std::pair<int, int>, double> known;
-    aligned = align(count(0), count(1), [&](int i, int j) {
-      const auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(j);
-      if (signatures[0][first + a] == signatures[1][first + b]) return 2.0;
+    const auto weight = [&](int i, int j) {
+      if (same(first + i, first + j)) return 2.0;
       const auto [at, is_new] = known.try_emplace({i, j}, 0);
       if (is_new) {
-        const double like = likeness(opcodes[0][a], opcodes[1][b]);
+        const double like = likeness(opcodes[0][i], opcodes[1][j]);
         at->second = like < kMinLikeness ? 0 : like;
       }
       return at->second;
-    });
-  }
-  int next[2] = {0, 0};
-  const auto add_alone = [&](int to_before, int to_after) {
-    for (; next[0] < to_before; ++next[0]) {
-      pairs.push_back({static_cast<int>(first) + next[0], -1, false});
+    };
+    for (const auto& [i, j] : align(rows, columns, weight)) {
+      aligned.emplace_back(first + i, first + j);
     }
-    for (; next[1] < to_after; ++next[1]) {
-      pairs.push_back({-1, static_cast<int>(first) + next[1], false});
-    }
-  };
-  for (const auto& [i, j] : aligned) {
-    add_alone(i, j);
-    const auto a = static_cast<int>(first) + i, b = static_cast<int>(first) + j;
-    pairs.push_back(
-        {a, b,
-         signatures[0][static_cast<std::size_t>(a)] == signatures[1][static_cast<std::size_t>(b)]});
-    next[0] = i + 1;
-    next[1] = j + 1;
   }
-  add_alone(count(0), count(1));
-  for (std::size_t i = 0; end[0] + i < signatures[0].size(); ++i) {
-    pairs.push_back({static_cast<int>(end[0] + i), static_cast<int>(end[1] + i), true});
+  for (int i = end_before; i < num_before; ++i) aligned.emplace_back(i, end_after + i - end_before);
+  aligned.emplace_back(num_before, num_after);  // behind the last
+  int i = 0, j = 0;
+  for (const auto& [to_before, to_after] : aligned) {
+    for (; i < to_before; ++i) difference.blocks.push_back({i, -1, false});
+    for (; j < to_after; ++j) difference.blocks.push_back({-1, j, false});
+    if (i < num_before && j < num_after) difference.blocks.push_back({i, j, same(i, j)});
+    ++i;
+    ++j;
   }
   return difference;
 }

@@ -82,7 +82,7 @@ int live_ptx_registers(const Function& function, const Loop& loop) {
   const auto behind = [&](std::size_t b) {
     Set set(words);
     for (const int next : function.blocks[b].next) {
-      const Set& of_next = live[static_cast<std::size_t>(next)];
+      const Set& of_next = live[next];
       for (std::size_t i = 0; i < words; ++i) set[i] |= of_next[i];
     }
     return set;
@@ -146,7 +146,7 @@ Registers::Registers(const Function& function) {
       each_register(instruction.predicate,
                     [&](std::string_view name) { use.read.push_back(number_of(name)); });
       for (const int number : use.written) {
-        writers_[static_cast<std::size_t>(number)].push_back(&instruction);
+        writers_[number].push_back(&instruction);
       }
     }
   }
@@ -184,7 +184,7 @@ std::optional<std::int64_t> Registers::step_of_operand(std::string_view operand,
 std::optional<std::int64_t> Registers::step_of_register(int number, int depth) {
   if (depth > kMaxDepth) return std::nullopt;
   if (const auto known = steps_.find(number); known != steps_.end()) return known->second;
-  const auto& writers = writers_[static_cast<std::size_t>(number)];
+  const auto& writers = writers_[number];
   if (writers.empty()) return 0;
   steps_[number] = std::nullopt;  // of itself, until it is known
   std::optional<std::int64_t> step = step_of_result(*writers.front(), depth + 1);
