@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/find_named.h"
 
 namespace assay {
 
@@ -32,9 +33,7 @@ Bindings::Bindings(const KernelSpec& kernel, const DeviceInfo& device)
 Bindings::Bindings(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device)
     : Bindings(kernel, device) {
   const auto value_of = [&](std::string_view what, const std::string& name) -> const Number& {
-    for (const auto& [given, value] : problem) {
-      if (given == name) return value;
-    }
+    if (const Number* const given = find_value(problem, name)) return *given;
     throw UsageError("kernel {} needs a value for {} {}; the problem is \"{}\"", kernel.name, what,
                      name, to_text(problem));
   };
@@ -63,15 +62,14 @@ void Bindings::leave_open(int slot) {
 }
 
 void Bindings::set_let(int slot, const Expr& expr) {
-  bool answered = true;
+  std::uint8_t& unanswered = unanswered_[static_cast<std::size_t>(slot)];
+  num_unanswered_ -= unanswered;
+  unanswered = 0;
   try {
     set(slot, eval(expr));
   } catch (const EvalError&) {
-    answered = false;
+    leave_open(slot);
   }
-  std::uint8_t& unanswered = unanswered_[static_cast<std::size_t>(slot)];
-  num_unanswered_ += (answered ? 0 : 1) - unanswered;
-  unanswered = answered ? 0 : 1;
 }
 
 void Bindings::check_answered(const Expr& expr) const {

@@ -5,6 +5,8 @@
 #include <limits>
 #include <string>
 
+#include "base/find_named.h"
+
 namespace assay {
 namespace {
 
@@ -18,9 +20,7 @@ constexpr std::int64_t kBlocksOfSm = 32, kThreadsOfSm = 2048, kReservedBytes = 1
 Features::Features(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device)
     : kernel_(kernel), device_(device), bindings_(kernel, problem, device) {
   const auto add = [&](const std::string& name) {
-    const auto given =
-        std::ranges::find_if(problem, [&](const auto& each) { return each.first == name; });
-    of_problem_.push_back(static_cast<float>(to_real(given->second)));
+    of_problem_.push_back(static_cast<float>(to_real(*find_value(problem, name))));
   };
   for (const std::string& dim : kernel.dims) add(dim);
   for (const auto& [trait, otherwise] : kernel.traits) add(trait);

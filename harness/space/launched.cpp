@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/find_named.h"
 #include "space/bindings.h"
 #include "spec/compile_options.h"
 #include "spec/entry.h"
@@ -54,8 +55,7 @@ std::vector<std::string> launched_entries(const KernelSpec& kernel, const Config
   std::vector<std::string> entries;
   for (const LaunchSpec* launch : all_launches(kernel)) {
     if (never_runs(*launch, bindings)) continue;
-    std::string entry = instantiate(launch->entry, config);
-    if (std::ranges::find(entries, entry) == entries.end()) entries.push_back(std::move(entry));
+    add_once(entries, instantiate(launch->entry, config));
   }
   return entries;
 }
@@ -135,8 +135,7 @@ Config macros_of(const KernelSpec& kernel, const Config& config) {
 Config sizes_of(const KernelSpec& kernel, const Problem& problem) {
   Config sizes;
   for (const auto& [name, size] : problem) {
-    const auto& dims = kernel.dims;
-    if (std::ranges::find(dims, name) == dims.end()) continue;
+    if (std::ranges::count(kernel.dims, name) == 0) continue;
     sizes.emplace_back(name, std::get<std::int64_t>(size));
   }
   return sizes;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/counters.h"
+#include "base/find_named.h"
 #include "space/launched.h"
 #include "space/plan_parts.h"
 #include "spec/entry.h"
@@ -29,18 +30,13 @@ ReferenceKernelPlan plan_own_kernel(const ReferenceKernelSpec& spec, const Confi
       kernel.args.push_back(*given);
       continue;
     }
-    const BufferSpec buffer{
-        arg.dtype, arg.shape, arg.written ? Role::out : Role::scratch, {}, arg.zeroed};
-    BufferPlan planned = plan_buffer(buffer, arg.name, evaluator);
-    planned.role = arg.scratch   ? Role::scratch
-                   : arg.updated ? Role::inout
-                   : arg.written ? Role::out
-                                 : Role::in;
+    BufferPlan planned =
+        plan_buffer({arg.dtype, arg.shape, arg.role, {}, arg.zeroed}, arg.name, evaluator);
     if (given != nullptr) {
       const auto& theirs = std::get<BufferPlan>(*given);
       planned.shape = theirs.shape;
       planned.zeroed = theirs.zeroed > 0 ? theirs.zeroed : arg.zeroed ? theirs.elements() : 0;
-      if (arg.written) {
+      if (is_output(arg.role)) {
         planned.copy_of = theirs.copy_of;
         planned.checked = theirs.checked;
       }
@@ -57,9 +53,7 @@ ReferenceKernelPlan plan_own_kernel(const ReferenceKernelSpec& spec, const Confi
   }
   if (!spec.repeat) return kernel;
   const auto place_of = [&](const std::string& name) {
-    const auto found =
-        std::ranges::find_if(spec.args, [&](const auto& arg) { return arg.name == name; });
-    return static_cast<std::size_t>(found - spec.args.begin());
+    return static_cast<std::size_t>(find_named(spec.args, name) - spec.args.data());
   };
   const std::int64_t passes =
       evaluator.eval(*spec.repeat, {1, kMostLaunches}, "{} repeat", spec.entry);
@@ -109,24 +103,25 @@ void add_names(const Plan& plan, std::size_t place, std::set<std::string>& names
   }
 }
 
+template <typename Counts>
+std::int64_t bytes_of(const Plan& plan, const Counts& counts) {
+  std::int64_t sum = 0;
+  for (const BufferPlan* buffer : plan.buffers()) {
+    if (counts(*buffer)) sum += buffer->bytes();
+  }
+  return sum;
+}
+
 std::int64_t cdiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
 std::int64_t Plan::input_bytes() const {
-  std::int64_t sum = 0;
-  for (const BufferPlan* buffer : buffers()) {
-    if (is_filled(buffer->role)) sum += buffer->bytes();
-  }
-  return sum;
+  return bytes_of(*this, [](const BufferPlan& buffer) { return is_filled(buffer.role); });
 }
 
 std::int64_t Plan::prepared_bytes() const {
-  std::int64_t sum = 0;
-  for (const BufferPlan* buffer : buffers()) {
-    if (buffer->role == Role::prepared) sum += buffer->bytes();
-  }
-  return sum;
+  return bytes_of(*this, [](const BufferPlan& buffer) { return buffer.role == Role::prepared; });
 }
 
 std::int64_t Plan::dynamic_smem_bytes() const {
@@ -182,39 +177,33 @@ std::int64_t memory_bytes(const Plan& plan) {
   for (const LaunchPlan& launch : plan.launches) {
     for (const std::size_t place : launch.args) add_names(plan, place, names);
   }
-  std::int64_t sum = 0;
-  for (const BufferPlan* buffer : plan.buffers()) {
-    if (names.contains(buffer->name) || !buffer->symbol.empty()) sum += buffer->bytes();
-  }
-  return sum;
+  return bytes_of(plan, [&](const BufferPlan& buffer) {
+    return names.contains(buffer.name) || !buffer.symbol.empty();
+  });
 }
 
-std::int64_t ScaleLayout::batch() const {
-  std::int64_t product = 1;
-  for (std::size_t i = 0; i + 2 < shape.size(); ++i) product *= shape[i];
-  return product;
-}
+std::int64_t ScaleLayout::batch() const { return element_count(shape) / (rows() * columns()); }
 
 std::int64_t ScaleLayout::rows() const { return shape[shape.size() - 2]; }
 std::int64_t ScaleLayout::columns() const { return shape.back(); }
 std::int64_t ScaleLayout::blocks_down() const { return cdiv(rows(), block_rows); }
 std::int64_t ScaleLayout::blocks_across() const { return cdiv(columns(), block_columns); }
 
-bool ScaleLayout::fits(const std::vector<std::int64_t>& scales) const {
-  if (scales.size() != shape.size()) return false;
-  for (std::size_t i = 0; i + 2 < shape.size(); ++i) {
-    if (scales[i] != shape[i]) return false;
-  }
-  const std::int64_t outer = transpose ? blocks_across() : blocks_down();
-  const std::int64_t inner = transpose ? blocks_down() : blocks_across();
-  return scales[scales.size() - 2] == outer && scales.back() >= inner;
-}
-
-std::string ScaleLayout::text() const {
+std::vector<std::int64_t> ScaleLayout::least() const {
   std::vector<std::int64_t> least(shape.begin(), shape.end() - 2);
   least.push_back(transpose ? blocks_across() : blocks_down());
   least.push_back(transpose ? blocks_down() : blocks_across());
-  return fmt::format("[{}], or longer rows", fmt::join(least, ","));
+  return least;
+}
+
+bool ScaleLayout::fits(std::vector<std::int64_t> scales) const {
+  if (scales.empty() || scales.back() < least().back()) return false;
+  scales.back() = least().back();
+  return scales == least();
+}
+
+std::string ScaleLayout::text() const {
+  return fmt::format("[{}], or longer rows", fmt::join(least(), ","));
 }
 
 ScaleLayout scale_layout(const BufferPlan& values, bool transpose) {

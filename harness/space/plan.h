@@ -199,8 +199,10 @@ struct ScaleLayout {
   std::int64_t columns() const;
   std::int64_t blocks_down() const;
   std::int64_t blocks_across() const;
+  /// The shape of as many scales as there are blocks.
+  std::vector<std::int64_t> least() const;
   /// Whether scales of this shape are enough: their rows may be longer, for padding.
-  bool fits(const std::vector<std::int64_t>& scales) const;
+  bool fits(std::vector<std::int64_t> scales) const;
   /// "[8,64], or longer rows"
   std::string text() const;
 };

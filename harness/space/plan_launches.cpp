@@ -40,6 +40,17 @@ void check_product(const Extent& extent, const std::string& entry, const char* w
   }
 }
 
+std::size_t place_of(const Plan& plan, std::string_view name) {
+  return static_cast<std::size_t>(plan.find_arg(name) - plan.args.data());
+}
+
+/// Gives a scalar of `owner` a place in `plan.args`.
+std::size_t add_scalar(const ScalarSpec& spec, const std::string& owner, const Evaluator& evaluator,
+                       Plan& plan) {
+  plan.args.emplace_back(plan_scalar(spec, "a scalar of " + owner, evaluator));
+  return plan.args.size() - 1;
+}
+
 /// What a launch passes, as places in `plan.args`. A scalar of its own gets a place there.
 std::vector<std::size_t> plan_args(const LaunchSpec& spec, const std::vector<std::size_t>& passed,
                                    std::int64_t pass, std::int64_t passes,
@@ -47,13 +58,8 @@ std::vector<std::size_t> plan_args(const LaunchSpec& spec, const std::vector<std
   if (!spec.args) return passed;
   std::vector<std::size_t> places;
   for (const LaunchArgSpec& arg : *spec.args) {
-    if (arg.names.empty()) {
-      plan.args.emplace_back(plan_scalar(arg.scalar, "a scalar of " + spec.entry, evaluator));
-      places.push_back(plan.args.size() - 1);
-    } else {
-      const ArgPlan* found = plan.find_arg(taken_by_pass(arg.names, pass, passes));
-      places.push_back(static_cast<std::size_t>(found - plan.args.data()));
-    }
+    places.push_back(arg.names.empty() ? add_scalar(arg.scalar, spec.entry, evaluator, plan)
+                                       : place_of(plan, taken_by_pass(arg.names, pass, passes)));
   }
   return places;
 }
@@ -63,14 +69,9 @@ void plan_members(const StructSpec& spec, std::size_t place, const Evaluator& ev
                   Plan& plan) {
   std::vector<std::size_t> members;
   for (const StructSpec::Member& member : spec.members) {
-    if (member.name.empty()) {
-      const std::string& name = std::get<StructPlan>(plan.args[place]).name;
-      plan.args.emplace_back(plan_scalar(member.scalar, "a scalar of " + name, evaluator));
-      members.push_back(plan.args.size() - 1);
-    } else {
-      const ArgPlan* found = plan.find_arg(member.name);
-      members.push_back(static_cast<std::size_t>(found - plan.args.data()));
-    }
+    const std::string& owner = std::get<StructPlan>(plan.args[place]).name;
+    members.push_back(member.name.empty() ? add_scalar(member.scalar, owner, evaluator, plan)
+                                          : place_of(plan, member.name));
   }
   std::get<StructPlan>(plan.args[place]).members = std::move(members);
 }

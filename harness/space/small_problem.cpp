@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <variant>
 #include <vector>
 
 #include "base/error.h"
+#include "base/find_named.h"
 #include "base/interrupt.h"
 #include "space/plan.h"
 #include "space/space.h"
@@ -102,10 +102,9 @@ std::optional<Problem> small_problem(const KernelSpec& kernel, const Problem& pr
                                      const Config& config, const DeviceInfo& device) {
   Problem own = kernel.smoke;  // of a sweep's other kernels a problem may have more names
   for (auto& [name, value] : own) {
-    const auto given =
-        std::ranges::find_if(problem, [&name](const auto& size) { return size.first == name; });
-    if (given == problem.end()) return std::nullopt;
-    value = given->second;
+    const Number* const given = find_value(problem, name);
+    if (given == nullptr) return std::nullopt;
+    value = *given;
   }
   return SmallProblems(kernel, own, config, device).first_that_runs();
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/find_named.h"
 #include "space/space_parts.h"
 
 namespace assay {
@@ -26,12 +27,11 @@ std::uint64_t saturating_multiply(std::uint64_t a, std::uint64_t b) {
 }
 
 KernelSpec with_values_of(const Config& config, KernelSpec kernel) {
-  for (ParamSpec& param : kernel.params) {
-    for (const auto& [name, value] : config) {
-      if (name != param.name) continue;
-      param.values = {value};
-      param.device_values.clear();
-    }
+  for (const auto& [name, value] : config) {
+    ParamSpec* const param = find_named(kernel.params, name);
+    if (param == nullptr) continue;
+    param->values = {value};
+    param->device_values.clear();
   }
   return kernel;
 }
@@ -43,11 +43,7 @@ KernelSpec with_device_values(KernelSpec kernel, const DeviceInfo& device) {
   for (ParamSpec& param : kernel.params) {
     for (const ExprSpec& each : param.device_values) {
       try {
-        const Value value = bindings.eval(each.expr);
-        if (std::ranges::find(param.values, value) != param.values.end()) {
-          continue;  // two expressions may be the same here
-        }
-        param.values.push_back(value);
+        add_once(param.values, Value(bindings.eval(each.expr)));  // two may be the same here
       } catch (const EvalError& error) {
         throw SpecError(each.where, "{} on {}", error.what(), device.name);
       }
@@ -69,16 +65,16 @@ Space::Impl::Impl(const KernelSpec& kernel_spec, const Problem& the_problem,
   for (const ParamSpec& spec : kernel.params) {
     Param param{kernel.symbols.find(spec.name), {}};
     for (const Value& value : spec.values) param.values.push_back(slot_value(kernel, value));
-    param_of_slot[static_cast<std::size_t>(param.slot)] = static_cast<int>(params.size());
+    param_of_slot[param.slot] = static_cast<int>(params.size());
     params.push_back(std::move(param));
-    level_of_slot[static_cast<std::size_t>(params.back().slot)] = params.size();
+    level_of_slot[params.back().slot] = params.size();
   }
   // A let reads only lets before it.
   for (const LetSpec& spec : kernel.lets) {
     const int slot = kernel.symbols.find(spec.name);
     lets.push_back({slot, spec.value.expr, level_of(spec.value.expr), false});
-    let_of_slot[static_cast<std::size_t>(slot)] = static_cast<int>(lets.size()) - 1;
-    level_of_slot[static_cast<std::size_t>(slot)] = lets.back().level;
+    let_of_slot[slot] = static_cast<int>(lets.size()) - 1;
+    level_of_slot[slot] = lets.back().level;
   }
   levels.resize(params.size() + 1);
   for (std::size_t i = 0; i < kernel.constraints.size(); ++i) {
@@ -94,9 +90,7 @@ Space::Impl::Impl(const KernelSpec& kernel_spec, const Problem& the_problem,
 /// How many parameters are bound once all that `expr` reads is.
 std::size_t Space::Impl::level_of(const Expr& expr) const {
   std::size_t level = 0;
-  for (const int slot : expr.slots()) {
-    level = std::max(level, level_of_slot[static_cast<std::size_t>(slot)]);
-  }
+  for (const int slot : expr.slots()) level = std::max(level, level_of_slot[slot]);
   return level;
 }
 
@@ -105,10 +99,8 @@ void Space::Impl::trace(Constraint& constraint) const {
   std::vector<bool> reads_param(params.size()), reads_let(lets.size());
   const auto mark = [&](const Expr& expr) {
     for (const int slot : expr.slots()) {
-      const int param = param_of_slot[static_cast<std::size_t>(slot)];
-      const int let = let_of_slot[static_cast<std::size_t>(slot)];
-      if (param >= 0) reads_param[static_cast<std::size_t>(param)] = true;
-      if (let >= 0) reads_let[static_cast<std::size_t>(let)] = true;
+      if (param_of_slot[slot] >= 0) reads_param[param_of_slot[slot]] = true;
+      if (let_of_slot[slot] >= 0) reads_let[let_of_slot[slot]] = true;
     }
   };
   mark(constraint.expr);
@@ -141,9 +133,7 @@ void Space::Impl::place(std::size_t index) {
   for (const std::size_t let : constraint.lets) lets[let].is_read = true;
   constraint.lets.clear();
   std::set<std::size_t> known_at;
-  for (const int slot : constraint.expr.slots()) {
-    known_at.insert(level_of_slot[static_cast<std::size_t>(slot)]);
-  }
+  for (const int slot : constraint.expr.slots()) known_at.insert(level_of_slot[slot]);
   for (const std::size_t at : known_at) {
     if (at < level) levels[at].ahead.push_back(index);
   }
@@ -185,12 +175,10 @@ std::vector<std::size_t> Space::Impl::all_params() const {
 
 std::uint64_t Space::Impl::raw(const std::vector<std::size_t>& of_params) const {
   std::uint64_t points = 1;
-  bool empty = false;
   for (const std::size_t param : of_params) {
     points = saturating_multiply(points, params[param].values.size());
-    empty = empty || params[param].values.empty();
   }
-  return empty ? 0 : points;  // 0 times a saturated count is still 0
+  return points;
 }
 
 Space::Space(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device)
@@ -219,7 +207,7 @@ Config Space::config(std::span<const int> point) const {
   Config config;
   for (std::size_t i = 0; i < impl_->params.size(); ++i) {
     const ParamSpec& param = impl_->kernel.params[i];
-    config.emplace_back(param.name, param.values[static_cast<std::size_t>(point[i])]);
+    config.emplace_back(param.name, param.values[point[i]]);
   }
   return config;
 }
@@ -240,8 +228,7 @@ std::optional<std::vector<int>> Space::point(const Config& config) const {
 bool Space::is_valid(std::span<const int> point) const {
   Bindings bindings(impl_->kernel, impl_->problem, impl_->device);
   for (std::size_t i = 0; i < impl_->params.size(); ++i) {
-    const Impl::Param& param = impl_->params[i];
-    bindings.set(param.slot, param.values[static_cast<std::size_t>(point[i])]);
+    bindings.set(impl_->params[i].slot, impl_->params[i].values[point[i]]);
   }
   return first_broken(bindings) == nullptr;
 }

@@ -82,11 +82,10 @@ class Space::Walk {
   Walk(const Impl& space, std::vector<std::size_t> params);
 
   /// Calls `visit` with each valid point, in the order of nested loops, until it returns false.
-  /// Only the parameters of the walk count in a point. Returns false where a limit ended the walk.
-  /// Throws Interrupted.
-  bool run(const WalkLimits& limits, const Visit& visit);
-  /// The same, with the values of each parameter in an order that is drawn.
-  bool run(const WalkLimits& limits, Random& random, const Visit& visit);
+  /// With `random`, the values of each parameter come in an order that is drawn. Only the
+  /// parameters of the walk count in a point. Returns false where a limit ended the walk. Throws
+  /// Interrupted.
+  bool run(const WalkLimits& limits, const Visit& visit, Random* random = nullptr);
 
   /// Of all runs.
   std::uint64_t num_steps() const { return num_steps_; }
@@ -97,7 +96,6 @@ class Space::Walk {
   struct LimitReached {};
   enum class Answer : std::uint8_t { unknown, holds, fails };
 
-  bool go(const WalkLimits& limits, Random* random, const Visit& visit);
   bool descend(std::size_t depth);
   int value_of(std::size_t depth, std::size_t turn);
   bool survives(std::size_t level, std::size_t depth);

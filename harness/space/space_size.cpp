@@ -129,7 +129,7 @@ std::vector<std::vector<int>> Space::draw(std::size_t count, std::uint64_t seed,
       return true;
     }
     const std::uint64_t before = source.walk.num_steps();
-    const bool found = source.walk.run({std::min(steps_left, kStepsOfDescent)}, random, take);
+    const bool found = source.walk.run({std::min(steps_left, kStepsOfDescent)}, take, &random);
     steps_left -= std::min(steps_left, source.walk.num_steps() - before);
     return found;
   };

@@ -40,21 +40,13 @@ Space::Walk::Walk(const Impl& space, std::vector<std::size_t> params)
   }
 }
 
-bool Space::Walk::run(const WalkLimits& limits, const Visit& visit) {
-  return go(limits, nullptr, visit);
-}
-
-bool Space::Walk::run(const WalkLimits& limits, Random& random, const Visit& visit) {
-  if (orders_.empty()) {
+bool Space::Walk::run(const WalkLimits& limits, const Visit& visit, Random* random) {
+  if (random != nullptr && orders_.empty()) {
     for (const std::size_t param : params_) {
       std::vector<int>& order = orders_.emplace_back(space_.params[param].values.size());
       std::iota(order.begin(), order.end(), 0);
     }
   }
-  return go(limits, &random, visit);
-}
-
-bool Space::Walk::go(const WalkLimits& limits, Random* random, const Visit& visit) {
   limits_ = limits;
   first_step_ = num_steps_;
   start_ = std::chrono::steady_clock::now();

@@ -3,35 +3,31 @@
 #include <fmt/format.h>
 
 #include "base/find_named.h"
+#include "spec/vocabulary.h"
 
 namespace assay {
 namespace {
 
-/// An option under its long and its short name.
-struct Row {
-  CompilerOption option;
-  std::string_view other_name;
-};
-
-const std::vector<Row>& rows(bool of_ptxas) {
+const std::vector<CompilerOption>& options_of(bool of_ptxas) {
   static const std::vector<std::string_view> kSwitch = {"true", "false"};
-  static const std::vector<Row> kNvrtc = {
-      {{"--fmad", kSwitch}, "-fmad"},
-      {{"--ftz", kSwitch}, "-ftz"},
-      {{"--prec-div", kSwitch}, "-prec-div"},
-      {{"--prec-sqrt", kSwitch}, "-prec-sqrt"},
-      {{"--extra-device-vectorization"}, "-extra-device-vectorization"},
-      {{"--generate-line-info"}, "-lineinfo"},
-      {{"--device-int128"}, "-device-int128"},
+  static const std::vector<CompilerOption> kNvrtc = {
+      {"--fmad", "-fmad", kSwitch},
+      {"--ftz", "-ftz", kSwitch},
+      {"--prec-div", "-prec-div", kSwitch},
+      {"--prec-sqrt", "-prec-sqrt", kSwitch},
+      {"--extra-device-vectorization", "-extra-device-vectorization"},
+      {"--generate-line-info", "-lineinfo"},
+      {"--device-int128", "-device-int128"},
   };
   // ptxas takes a level of -O that is too high for the highest, without a word.
-  static const std::vector<Row> kPtxas = {
-      {{"--def-load-cache", {"ca", "cg", "cs", "cv", "lu"}}, "-dlcm"},
-      {{"--def-store-cache", {"wb", "cg", "cs", "wt"}}, "-dscm"},
-      {{"--opt-level", {"0", "1", "2", "3"}}, "-O"},
-      {{"--register-usage-level", {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"}},
-       "-register-usage-level"},
-      {{"--allow-expensive-optimizations", kSwitch}, "-allow-expensive-optimizations"},
+  static const std::vector<CompilerOption> kPtxas = {
+      {"--def-load-cache", "-dlcm", {"ca", "cg", "cs", "cv", "lu"}},
+      {"--def-store-cache", "-dscm", {"wb", "cg", "cs", "wt"}},
+      {"--opt-level", "-O", {"0", "1", "2", "3"}},
+      {"--register-usage-level",
+       "-register-usage-level",
+       {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"}},
+      {"--allow-expensive-optimizations", "-allow-expensive-optimizations", kSwitch},
   };
   return of_ptxas ? kPtxas : kNvrtc;
 }
@@ -40,17 +36,17 @@ const std::vector<Row>& rows(bool of_ptxas) {
 
 const CompilerOption* find_compiler_option(std::string_view text, bool of_ptxas,
                                            std::string_view& value) {
-  for (const Row& row : rows(of_ptxas)) {
-    for (const std::string_view name : {row.option.name, row.other_name}) {
+  for (const CompilerOption& option : options_of(of_ptxas)) {
+    for (const std::string_view name : {option.name, option.other_name}) {
       if (!text.starts_with(name)) continue;
       value = text.substr(name.size());
-      if (value.empty() && !row.option.values.empty()) continue;
+      if (value.empty() && !option.values.empty()) continue;
       if (value.starts_with('=')) {
         value.remove_prefix(1);
       } else if (!value.empty() && name != "-O") {  // -O3 needs no =
         continue;
       }
-      return &row.option;
+      return &option;
     }
   }
   return nullptr;
@@ -74,11 +70,7 @@ std::string instantiate_option(const std::string& text, const Config& config) {
 }
 
 std::string known_compiler_options(bool of_ptxas) {
-  std::string names;
-  for (const Row& row : rows(of_ptxas)) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", row.option.name);
-  }
-  return names;
+  return fmt::format("{}", fmt::join(names_of(options_of(of_ptxas)), ", "));
 }
 
 }  // namespace assay

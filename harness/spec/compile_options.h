@@ -14,7 +14,8 @@ namespace assay {
 
 /// The values that an option takes: "true", "ca", "3". One that takes none has none.
 struct CompilerOption {
-  std::string_view name;  // "--fmad"
+  std::string_view name;        // "--fmad"
+  std::string_view other_name;  // "-fmad"
   std::vector<std::string_view> values = {};
 };
 

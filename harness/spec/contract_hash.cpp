@@ -51,9 +51,9 @@ void add(Canonical& canonical, const ReferenceKernelSpec& kernel) {
   canonical.line("kernel", kernel.source.filename().string(), kernel.entry, kernel.grid,
                  kernel.block, kernel.sum_length);
   for (const ReferenceKernelSpec::Arg& arg : kernel.args) {
-    canonical.line(arg.scratch   ? "scratch"
-                   : arg.written ? "writes"
-                                 : "reads",
+    canonical.line(arg.role == Role::scratch ? "scratch"
+                   : is_output(arg.role)     ? "writes"
+                                             : "reads",
                    arg.name, to_text(arg.dtype), arg.shape, arg.zeroed ? "zeroed" : "as is");
   }
   if (kernel.repeat) {

@@ -21,9 +21,7 @@ struct Token {
 
 using Tokens = std::vector<Token>;
 
-bool is_one_of(const std::string& text, const std::set<std::string>& words) {
-  return words.contains(text);
-}
+using Words = std::set<std::string>;
 
 /// The text with spaces in place of comments and of what is in quotes.
 std::string blanked(std::string text) {
@@ -97,7 +95,7 @@ std::vector<Tokens> parts_of(const Tokens& tokens, std::size_t at) {
       ++i;
       continue;
     }
-    const bool opens = is_one_of(tokens[i].text, {"(", "[", "<", "{"});
+    const bool opens = Words{"(", "[", "<", "{"}.contains(tokens[i].text);
     for (const std::size_t next = opens ? skip_brackets(tokens, i) : i + 1; i < next; ++i) {
       parts.back().push_back(tokens[i]);
     }
@@ -249,7 +247,7 @@ class Reader {
                                               "__cluster_dims__",  "__block_size__", "__maxnreg__"};
     for (std::size_t at = at_ + 1; at < tokens_.size(); ++at) {
       const Token& token = tokens_[at];
-      if (is_one_of(token.text, {"{", "}", ";"})) return;
+      if (Words{"{", "}", ";"}.contains(token.text)) return;
       if (token.text == "#") {  // `#if` ahead of `__launch_bounds__`
         at = end_of_line(at);
         continue;
@@ -280,8 +278,9 @@ class Reader {
       if (word == "const" && !param.is_pointer) param.is_const = true;
       if (word == "*" || word == "[") param.is_pointer = true;
       if (word == "[" || word == "=") break;
-      if (is_one_of(word, {"const", "volatile", "__restrict__", "__restrict", "restrict", "*",
-                           "__grid_constant__", "struct", "typename"})) {
+      if (Words{"const", "volatile", "__restrict__", "__restrict", "restrict", "*",
+                "__grid_constant__", "struct", "typename"}
+              .contains(word)) {
         continue;
       }
       if (!words.empty() && (word == "::" || words.back().ends_with("::") || !part[i].is_name())) {
@@ -303,7 +302,7 @@ class Reader {
 
   void read_enumerators() {
     std::size_t at = at_ + 1;
-    while (at < tokens_.size() && !is_one_of(tokens_[at].text, {"{", ";"})) ++at;
+    while (at < tokens_.size() && !Words{"{", ";"}.contains(tokens_[at].text)) ++at;
     if (text(at) != "{") return;
     for (const Tokens& part : parts_of(tokens_, at)) declared_.insert(part[0].text);
   }
@@ -324,15 +323,16 @@ class Reader {
       return name.size() > 1 && name[0] >= 'A' && name[0] <= 'Z' &&
              std::ranges::all_of(name, [](char c) { return c < 'a' || c > 'z'; }) &&
              !name.ends_with("_MAX") && !name.ends_with("_MIN") && !name.starts_with("CU") &&
-             !is_one_of(name, {"INFINITY", "NAN", "NULL", "FLT_EPSILON", "DBL_EPSILON"});
+             !Words{"INFINITY", "NAN", "NULL", "FLT_EPSILON", "DBL_EPSILON"}.contains(name);
     };
     std::vector<std::string> names;
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       const std::string& name = tokens_[i].text;
       if (!is_macro(name)) continue;
       const bool behind_type = i > 0 && tokens_[i - 1].is_name() && !before.contains(text(i - 1));
-      const bool is_member = i > 0 && is_one_of(text(i - 1), {"::", "."});
-      if (behind_type || is_member || is_one_of(text(i + 1), {"::", "("})) declared_.insert(name);
+      const bool is_member = i > 0 && Words{"::", "."}.contains(text(i - 1));
+      if (behind_type || is_member || Words{"::", "("}.contains(text(i + 1)))
+        declared_.insert(name);
       add_once(names, name);
     }
     for (const std::string& name : names) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -43,9 +42,9 @@ void read_init(const YamlNode& node, const Symbols& symbols, BufferSpec& buffer)
 CheckSpec read_check(const YamlNode& node, const Symbols& symbols) {
   const YamlMap map(node, kCheckKeys);
   CheckSpec check;
-  if (const YamlNode* first = map.find("first")) check.first = read_expr(*first, symbols);
-  if (const YamlNode* sorted = map.find("sorted")) check.sorted = sorted->boolean("sorted");
-  if (const YamlNode* sum = map.find("sum")) check.sum = sum->boolean("sum");
+  map.read("first", check.first, read_expr, symbols);
+  map.read("sorted", check.sorted, &YamlNode::boolean, "sorted");
+  map.read("sum", check.sum, &YamlNode::boolean, "sum");
   if (check.sum && check.sorted) node.fail("expected one of sum and sorted");
   return check;
 }
@@ -156,7 +155,7 @@ TensorMapSpec read_tensor_map(const YamlNode& node, const Symbols& symbols) {
     const std::string& bytes = swizzle->one_of("swizzle_bytes", kSwizzleBytes);
     spec.swizzle_bytes = std::stoi(bytes);
   }
-  if (const YamlNode* when = map.find("when")) spec.when = read_expr(*when, symbols);
+  map.read("when", spec.when, read_expr, symbols);
   return spec;
 }
 
@@ -219,26 +218,22 @@ void check_tensor_maps(const std::vector<YamlPtr>& nodes, const std::vector<ArgS
 
 /// Every `init: {copy: x}` is of an input that can be as large.
 void check_copies(const std::vector<YamlPtr>& nodes, const std::vector<ArgSpec>& args) {
-  std::map<std::string, const BufferSpec*> inputs;
-  std::vector<std::string> names;
+  std::vector<std::string> inputs;
   for (const ArgSpec& arg : args) {
     const auto* input = std::get_if<BufferSpec>(&arg.form);
-    if (!input || input->role != Role::in) continue;
-    inputs[arg.name] = input;
-    names.push_back(arg.name);
+    if (input && input->role == Role::in) inputs.push_back(arg.name);
   }
   for (std::size_t i = 0; i < args.size(); ++i) {
     const auto* buffer = std::get_if<BufferSpec>(&args[i].form);
     if (!buffer || buffer->copy_of.empty()) continue;
     const YamlNode& node = *nodes[i]->find("init")->find("copy");
-    const auto input = inputs.find(buffer->copy_of);
-    if (input == inputs.end()) {
+    if (std::ranges::count(inputs, buffer->copy_of) == 0) {
       node.fail("expected the name of an input, found \"{}\"{}", buffer->copy_of,
-                suggestion(buffer->copy_of, names));
+                suggestion(buffer->copy_of, inputs));
     }
-    if (input->second->dtype != buffer->dtype) {
-      node.fail("expected an input of {}, found one of {}", to_text(buffer->dtype),
-                to_text(input->second->dtype));
+    const DType found = std::get<BufferSpec>(find_named(args, buffer->copy_of)->form).dtype;
+    if (found != buffer->dtype) {
+      node.fail("expected an input of {}, found one of {}", to_text(buffer->dtype), to_text(found));
     }
   }
 }
@@ -265,13 +260,11 @@ DType read_dtype(const YamlNode& node) {
 ScalarSpec read_scalar(const YamlMap& map, const Symbols& symbols) {
   const DType dtype = read_dtype(map["dtype"]);
   const YamlNode& value = map["value"];
-  if (!is_floating(dtype)) {
-    ScalarSpec scalar{dtype, read_expr(value, symbols)};
-    if (scalar.value.expr.slots().empty()) check_constant(value, scalar, &Expr::eval);
-    return scalar;
-  }
-  ScalarSpec scalar{dtype, read_real_expr(value, symbols)};
-  if (scalar.value.expr.slots().empty()) check_constant(value, scalar, &Expr::eval_real);
+  const bool real = is_floating(dtype);
+  ScalarSpec scalar{dtype, real ? read_real_expr(value, symbols) : read_expr(value, symbols)};
+  if (!scalar.value.expr.slots().empty()) return scalar;
+  real ? check_constant(value, scalar, &Expr::eval_real)
+       : check_constant(value, scalar, &Expr::eval);
   return scalar;
 }
 
@@ -282,20 +275,15 @@ std::vector<ArgSpec> read_args(const YamlNode& node, const KernelSpec& spec) {
   std::set<std::string> names;
   bool has_output = false;
   for (const YamlPtr& item : items) {
-    if (is_number(*item, spec)) {
-      args.push_back(
-          {item->text("a name"), ScalarSpec{DType::i32, read_expr(*item, symbols)}, item->where()});
-      if (!names.insert(args.back().name).second) {
-        item->fail("duplicate argument \"{}\"", args.back().name);
-      }
-      continue;
-    }
-    item->map("an argument: a map with name, dtype, ..");
-    const YamlNode* name = item->find("name");
+    const bool is_short = is_number(*item, spec);
+    if (!is_short) item->map("an argument: a map with name, dtype, ..");
+    const YamlNode* name = is_short ? item.get() : item->find("name");
     if (!name) item->fail("expected the key \"name\" in an argument, found none");
     ArgSpec arg{name->identifier("the name of an argument"), {}, item->where()};
     if (!names.insert(arg.name).second) name->fail("duplicate argument \"{}\"", arg.name);
-    if (item->find("tensor_map")) {
+    if (is_short) {
+      arg.form = ScalarSpec{DType::i32, read_expr(*item, symbols)};
+    } else if (item->find("tensor_map")) {
       arg.form = read_tensor_map(*item, symbols);
     } else if (item->find("struct")) {
       arg.form = read_struct(*item, symbols, args);

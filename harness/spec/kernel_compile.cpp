@@ -176,15 +176,13 @@ std::map<std::string, MacroSpec> read_define(const YamlNode& node, const KernelS
 CompileSpec read_compile(const YamlNode& node, const KernelSpec& spec) {
   const YamlMap map(node, kCompileKeys);
   CompileSpec compile;
-  if (const YamlNode* include = map.find("include")) compile.include = read_include(*include, spec);
-  if (const YamlNode* define = map.find("define")) compile.define = read_own_define(*define, spec);
+  map.read("include", compile.include, read_include, spec);
+  map.read("define", compile.define, read_own_define, spec);
   if (const YamlNode* std = map.find("std")) {
     compile.std = std->one_of("a standard of C++", kStandards) == "17" ? 17 : 20;
   }
-  if (const YamlNode* fast = map.find("fast_math")) compile.fast_math = read_switch(*fast, spec);
-  if (const YamlNode* limit = map.find("maxrregcount")) {
-    compile.maxrregcount = read_fixed(*limit, spec);
-  }
+  map.read("fast_math", compile.fast_math, read_switch, spec);
+  map.read("maxrregcount", compile.maxrregcount, read_fixed, spec);
   if (const YamlNode* fmad = map.find("fmad")) {
     const std::optional<ExprSpec> fused = read_switch(*fmad, spec);
     const std::string unless = fused ? fmt::format("!({})", fused->expr.text()) : "1";

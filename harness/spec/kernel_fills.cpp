@@ -34,28 +34,23 @@ FillSpec read_generator(const YamlNode& node, DType dtype, const Symbols& symbol
     name->fail("expected a generator of {} values, found \"{}\"", to_text(dtype), generator.name);
   }
   FillSpec fill{std::string(generator.name), {}};
-  std::vector<std::string> required, real;
+  if (has_arguments) YamlMap(node, keys_of(generator));
+  std::vector<std::string> missing;
   for (const auto& argument : generator.arguments) {
-    if (!argument.value) required.push_back(argument.name);
-    if (argument.numbers == GeneratorRow::Numbers::real ||
-        (argument.numbers == GeneratorRow::Numbers::as_dtype && is_floating(dtype))) {
-      real.push_back(argument.name);
-    }
-    if (argument.value && !argument.late) {
+    const bool real = argument.numbers == GeneratorRow::Numbers::real ||
+                      (argument.numbers == GeneratorRow::Numbers::as_dtype && is_floating(dtype));
+    if (const YamlNode* given = node.find(argument.name)) {
+      fill.arguments[argument.name] =
+          real ? read_real_expr(*given, symbols) : read_expr(*given, symbols);
+    } else if (!argument.value) {
+      missing.push_back(argument.name);
+    } else if (!argument.late) {
       fill.arguments[argument.name] = {Expr::constant(*argument.value), node.where()};
     }
   }
-  if (has_arguments) {
-    YamlMap(node, keys_of(generator));
-    for (const YamlEntry& entry : node.map("a generator")) {
-      if (entry.key == "name") continue;
-      const bool is_real = std::ranges::find(real, entry.key) != real.end();
-      fill.arguments[entry.key] =
-          is_real ? read_real_expr(*entry.value, symbols) : read_expr(*entry.value, symbols);
-    }
-  } else if (!required.empty()) {
+  if (!missing.empty()) {
     node.fail("expected {{name: {0}, {1}: ..}}, found \"{0}\" without arguments", generator.name,
-              fmt::join(required, ": .., "));
+              fmt::join(missing, ": .., "));
   }
   return fill;
 }
@@ -206,9 +201,9 @@ ReferenceKernelSpec::Arg read_fill_arg(const YamlNode& node, const std::string& 
   arg.name = node.text("the name of an argument");
   const auto* given = find_named(spec.args, arg.name);
   if (given == nullptr) {
-    std::vector<std::string> names = {std::string(kSeed)};
-    for (const ArgSpec& each : spec.args) names.push_back(each.name);
     if (arg.name != kSeed) {
+      std::vector<std::string> names = names_of(spec.args);
+      names.insert(names.begin(), std::string(kSeed));
       node.fail("expected an input, a scalar or seed, found \"{}\"{}", arg.name,
                 suggestion(arg.name, names));
     }
@@ -224,7 +219,7 @@ ReferenceKernelSpec::Arg read_fill_arg(const YamlNode& node, const std::string& 
     node.fail("expected an input, a scalar or seed, found \"{}\"", arg.name);
   }
   arg.dtype = scalar ? scalar->dtype : buffer->dtype;
-  arg.written = arg.name == name;
+  if (arg.name == name) arg.role = Role::out;
   return arg;
 }
 
@@ -257,9 +252,8 @@ FillSpec read_fill(const YamlNode& node, const std::string& name, const BufferSp
     known.emplace_back(word);
   }
   const auto& entries = node.map("a fill");
-  const bool is_known = std::ranges::any_of(entries, [&](const YamlEntry& entry) {
-    return std::ranges::find(known, entry.key) != known.end();
-  });
+  const bool is_known = std::ranges::any_of(
+      entries, [&](const YamlEntry& entry) { return std::ranges::count(known, entry.key) > 0; });
   if (!is_known) {
     node.fail("expected the key \"name\" in a fill, or one of {}, found none",
               fmt::join(known, ", "));

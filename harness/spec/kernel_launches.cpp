@@ -84,7 +84,7 @@ LaunchArgSpec read_launch_arg(const YamlNode& node, const KernelSpec& spec,
 /// What is prepared is not in the time, so an op says which of its inputs may be.
 void check_may_prepare(const YamlNode& node, const std::string& input, const KernelSpec& spec) {
   const auto& may = spec.may_prepare;
-  if (spec.op_path.empty() || std::ranges::find(may, input) != may.end()) return;
+  if (spec.op_path.empty() || std::ranges::count(may, input) > 0) return;
   node.fail("expected an input that the op lets be prepared ({}), found \"{}\"",
             may.empty() ? "none" : fmt::format("{}", fmt::join(may, ", ")), input);
 }
@@ -96,18 +96,14 @@ LaunchSpec read_launch(const YamlNode& node, const MapKeys& keys, const KernelSp
   const YamlNode* entry = node.find("entry");
   launch.entry = entry ? read_entry(*entry, spec, false) : spec.yaml_path.stem().string();
   const YamlMap map(node, keys);
-  if (const YamlNode* when = map.find("when")) launch.when = read_expr(*when, symbols);
-  if (const YamlNode* early = map.find("early")) launch.early = read_expr(*early, symbols);
+  map.read("when", launch.when, read_expr, symbols);
+  map.read("early", launch.early, read_expr, symbols);
   launch.grid = read_exprs(map["grid"], symbols, 1, 3);
   launch.block = read_exprs(map["block"], symbols, 1, 3);
-  if (const YamlNode* cluster = map.find("cluster")) {
-    launch.cluster = read_exprs(*cluster, symbols, 0, 3);
-  }
-  if (const YamlNode* smem = map.find("smem_bytes")) launch.smem_bytes = read_expr(*smem, symbols);
-  if (const YamlNode* share = map.find("carveout")) launch.carveout = read_expr(*share, symbols);
-  if (const YamlNode* cooperative = map.find("cooperative")) {
-    launch.cooperative = cooperative->boolean("cooperative");
-  }
+  map.read("cluster", launch.cluster, read_exprs, symbols, 0, 3);
+  map.read("smem_bytes", launch.smem_bytes, read_expr, symbols);
+  map.read("carveout", launch.carveout, read_expr, symbols);
+  map.read("cooperative", launch.cooperative, &YamlNode::boolean, "cooperative");
   launch.args_where = args_where;
   if (const YamlNode* args = map.find("args")) {
     launch.args.emplace();

@@ -21,9 +21,7 @@ std::vector<std::string> read_arch(const YamlNode& node) {
         digits[0] == '0') {
       item->fail_expected(kWhat);
     }
-    if (std::ranges::find(arch, text) != arch.end()) {
-      item->fail("duplicate compute capability {}", text);
-    }
+    if (std::ranges::count(arch, text) > 0) item->fail("duplicate compute capability {}", text);
     arch.push_back(text);
   }
   return arch;
@@ -89,10 +87,10 @@ KernelSpec read_kernel(const Contract& contract, const std::filesystem::path& ya
   }
   const std::string& given = map["kernel"].identifier("the name of a kernel");
   spec.op = map["op"].identifier("the name of an op");
-  if (const YamlNode* summary = map.find("summary")) spec.summary = summary->text("a sentence");
+  map.read("summary", spec.summary, &YamlNode::text, "a sentence");
   spec.arch = read_arch(map["arch"]);
   read_names(map, spec);
-  if (const YamlNode* compile = map.find("compile")) spec.compile = read_compile(*compile, spec);
+  map.read("compile", spec.compile, read_compile, spec);
   if (const YamlNode* constraints = map.find("constraints")) {
     const auto& items = constraints->list("a list of constraints");
     if (items.size() > kMaxConstraints) {
@@ -108,25 +106,18 @@ KernelSpec read_kernel(const Contract& contract, const std::filesystem::path& ya
       spec.may_prepare.push_back(read_input(*input, spec));
     }
   }
-  if (const YamlNode* prepare = map.find("prepare")) spec.prepare = read_prepare(*prepare, spec);
+  map.read("prepare", spec.prepare, read_prepare, spec);
   check_prepared(map["args"], spec);
   const YamlMap work(map["work"], kWorkKeys);
   spec.flops = read_expr(work["flops"], spec.symbols);
   spec.bytes = read_expr(work["bytes"], spec.symbols);
   spec.reference = read_reference(map["reference"], spec);
-  if (const YamlNode* baseline = map.find("baseline")) {
-    spec.baseline = read_baseline(*baseline, spec);
-  }
-  if (const YamlNode* tolerance = map.find("tolerance")) {
-    spec.tolerance = read_tolerance(*tolerance);
-  }
-  if (const YamlNode* deterministic = map.find("deterministic")) {
-    spec.deterministic = deterministic->boolean("deterministic");
-  }
+  map.read("baseline", spec.baseline, read_baseline, spec);
+  map.read("tolerance", spec.tolerance, read_tolerance);
+  map.read("deterministic", spec.deterministic, &YamlNode::boolean, "deterministic");
   spec.smoke = read_smoke(map["smoke"], spec);
-  if (const YamlNode* problems = map.find("problems")) {
-    spec.problems = read_problems(*problems, {spec.dims, {spec.traits.begin(), spec.traits.end()}});
-  }
+  const ProblemNames names{spec.dims, {spec.traits.begin(), spec.traits.end()}};
+  map.read("problems", spec.problems, read_problems, names);
   if (const YamlNode* otherwise = map.find("default")) read_default_config(*otherwise, spec);
   spec.contract_hash = contract_hash(spec);
 

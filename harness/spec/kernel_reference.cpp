@@ -25,10 +25,9 @@ void check_operand(const YamlNode& node, const OperandRow& operand, const Tensor
     node.fail("expected a buffer of {} like \"{}\", found \"{}\" of {}", to_text(twin->dtype),
               twin->name, tensor.name, to_text(tensor.dtype));
   }
-  const auto& dtypes = operand.dtypes;
-  if (std::ranges::find(dtypes, tensor.dtype) == dtypes.end()) {
+  if (std::ranges::count(operand.dtypes, tensor.dtype) == 0) {
     std::vector<std::string_view> names;
-    for (const DType dtype : dtypes) names.push_back(to_text(dtype));
+    for (const DType dtype : operand.dtypes) names.push_back(to_text(dtype));
     node.fail("expected a buffer of one of {}, found \"{}\" of {}", fmt::join(names, ", "),
               tensor.name, to_text(tensor.dtype));
   }
@@ -80,21 +79,7 @@ bool is_fixed(const KernelSpec& spec, const std::string& name) {
       return !arg.seed && (arg.name == name || is_fixed(spec, arg.name));
     });
   }
-  if (fill->file) return true;
-  switch (row_of(generators(), "generator", fill->generator).id) {
-    case Generator::zeros:
-    case Generator::ones:
-    case Generator::iota:
-      return true;
-    case Generator::normal:
-    case Generator::uniform:
-    case Generator::permutation:
-    case Generator::routing:
-    case Generator::distinct:
-    case Generator::row_starts:
-      break;
-  }
-  return false;
+  return fill->file || row_of(generators(), "generator", fill->generator).ignores_seed;
 }
 
 }  // namespace
@@ -196,12 +181,9 @@ ToleranceSpec read_tolerance(const YamlNode& node) {
           "be, such as 0.01");
     }
   }
-  if (const YamlNode* element = map.find("element")) {
-    tolerance.element = element->positive_number("a positive factor such as 2");
-  }
-  if (const YamlNode* absolute = map.find("absolute")) {
-    tolerance.absolute = absolute->positive_number("a positive number such as 1e-6");
-  }
+  map.read("element", tolerance.element, &YamlNode::positive_number, "a positive factor such as 2");
+  map.read("absolute", tolerance.absolute, &YamlNode::positive_number,
+           "a positive number such as 1e-6");
   return tolerance;
 }
 

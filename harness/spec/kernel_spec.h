@@ -48,9 +48,9 @@ struct ReferenceKernelSpec {
   /// An argument: an argument of the contract, a result that only later steps read, or scratch.
   struct Arg {
     std::string name;
-    bool written = false;
-    bool scratch = false;         // memory of its own, which no other step sees
-    bool updated = false;         // written over what it held: an in-out argument of the contract
+    /// `in`: read; `out`: written; `inout`: written over what it held, an in-out argument of the
+    /// contract; `scratch`: memory of its own, which no other step sees.
+    Role role = Role::in;
     DType dtype = DType::f32;     // of a buffer, as this kernel sees it
     std::vector<ExprSpec> shape;  // of a result that is no argument of the contract
     bool zeroed = false;

@@ -20,9 +20,9 @@ ReferenceKernelSpec::Arg read_scratch(const YamlMap& map, Tensors& tensors, cons
   if (find_named(spec.args, arg.name) || tensors.find(arg.name)) {
     map["name"].fail("expected a new name for scratch, found \"{}\"", arg.name);
   }
-  arg.scratch = true;
+  arg.role = Role::scratch;
   arg.shape = exprs.list(map["shape"], 8);
-  if (const YamlNode* dtype = map.find("dtype")) arg.dtype = read_dtype(*dtype);
+  map.read("dtype", arg.dtype, read_dtype);
   return arg;
 }
 
@@ -58,8 +58,8 @@ ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
     return arg;
   }
   const Tensor* known = tensors.find(arg.name);
-  arg.updated = known && known->role == Role::inout;
-  if (known && known->ready && !arg.updated) {
+  const bool is_updated = known && known->role == Role::inout;
+  if (known && known->ready && !is_updated) {
     refuse_details("what is read");
     arg.dtype = tensors.read(name).dtype;
     return arg;
@@ -79,8 +79,8 @@ ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
                 arg.name);
   }
   if (shape) arg.shape = exprs.list(*shape, 8);
-  if (arg.updated) refuse_details("what is updated in place");
-  Tensor& tensor = arg.updated ? tensors.update(name) : tensors.write(name, arg.shape.size());
+  if (is_updated) refuse_details("what is updated in place");
+  Tensor& tensor = is_updated ? tensors.update(name) : tensors.write(name, arg.shape.size());
   if (dtype && tensor.role && of == Steps::baseline) {
     dtype->fail("expected a dtype only for a new result, found one for \"{}\"", arg.name);
   }
@@ -94,7 +94,7 @@ ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
     tensor.dtype = asked;
   }
   if (init) init->one_of("an init", {"zero"});
-  arg.written = true;
+  arg.role = is_updated ? Role::inout : Role::out;
   arg.dtype = tensor.dtype;
   arg.zeroed = init || (given != nullptr && std::get<BufferSpec>(given->form).zeroed);
   return arg;
@@ -139,8 +139,7 @@ class ArgsReader {
     for (const YamlPtr& item : items) {
       names.push_back(find(item->any_text()) ? item->any_text() : add(*item));
       const ReferenceKernelSpec::Arg& arg = *find(names.back());
-      const bool may_be_written = arg.written || arg.scratch;
-      if (!may_be_written && names.size() + 2 > count) {
+      if (arg.role == Role::in && names.size() + 2 > count) {
         item->fail("expected a buffer that a pass may write, found \"{}\"", arg.name);
       }
       if (arg.dtype != find(names.front())->dtype) {
@@ -170,7 +169,7 @@ ReferenceSpec read_reference_kernel(const YamlEntry& entry, Tensors& tensors,
   if (const YamlNode* repeat = map.find("repeat")) kernel.repeat = exprs.one(*repeat);
   ArgsReader args(tensors, spec, exprs, of, kernel);
   for (const YamlPtr& item : map["args"].list("a list of arguments")) args.read(*item);
-  if (std::ranges::none_of(kernel.args, [](const auto& arg) { return arg.written; })) {
+  if (std::ranges::none_of(kernel.args, [](const auto& arg) { return is_output(arg.role); })) {
     map["args"].fail("expected an output, or a new result, among the arguments, found none");
   }
   if (const YamlNode* length = map.find("sum_length")) kernel.sum_length = exprs.one(*length);

@@ -48,17 +48,14 @@ const std::string& read_kernel_name(const YamlNode& node) {
 /// `name` is a kernel's own file in `directory`, or that of the contract whose twin it is.
 KernelSpec load_named(const YamlNode& node, const std::string& name,
                       const std::filesystem::path& directory) {
-  const auto is_file = [](const std::filesystem::path& path) {
-    return std::filesystem::is_regular_file(path);
-  };
-  std::filesystem::path path = directory / (name + ".yaml");
-  if (is_file(path)) return load_kernel(path);
+  namespace fs = std::filesystem;
+  fs::path path = directory / (name + ".yaml");
+  if (fs::is_regular_file(path)) return load_kernel(path);
   path = directory / fmt::format("{}.yaml", contract_of_twin(name));
-  if (is_file(path)) {
-    auto twin = find_twin(path, std::filesystem::path(name).filename().string());
-    if (twin) return *std::move(twin);
+  if (fs::is_regular_file(path)) {
+    if (auto twin = find_twin(path, fs::path(name).filename().string())) return *std::move(twin);
   }
-  const std::string advice = std::filesystem::is_directory(directory)
+  const std::string advice = fs::is_directory(directory)
                                  ? suggestion(name, kernel_names(directory))
                                  : "; there is no such folder: --kernels names another";
   node.fail("expected a kernel in {}, found \"{}\"{}", directory.generic_string(), name, advice);
@@ -166,6 +163,8 @@ void constrain(const YamlNode& node, std::vector<KernelSpec>& kernels) {
   }
 }
 
+constexpr std::string_view kSeconds = "a positive number of seconds";
+
 SearchSpec read_search(const YamlNode& node) {
   const YamlMap map(node, kSearchKeys);
   SearchSpec search;
@@ -174,17 +173,11 @@ SearchSpec read_search(const YamlNode& node) {
     const auto at = std::ranges::find(kStrategies, name);
     search.strategy = static_cast<Strategy>(at - kStrategies.begin());
   }
-  if (const YamlNode* seed = map.find("seed")) {
-    search.seed = static_cast<std::uint64_t>(seed->integer("an integer", 0));
-  }
+  map.read("seed", search.seed, &YamlNode::integer, "an integer", 0, INT64_MAX);
   if (const YamlNode* budget_node = map.find("budget")) {
     const YamlMap budget(*budget_node, kBudgetKeys);
-    if (const YamlNode* configs = budget.find("configs")) {
-      search.budget_configs = configs->integer("an integer", 1);
-    }
-    if (const YamlNode* seconds = budget.find("seconds")) {
-      search.budget_seconds = seconds->positive_number("a positive number of seconds");
-    }
+    budget.read("configs", search.budget_configs, &YamlNode::integer, "an integer", 1, INT64_MAX);
+    budget.read("seconds", search.budget_seconds, &YamlNode::positive_number, kSeconds);
     if (const YamlNode* until = budget.find("until")) {
       constexpr std::string_view kWhat = "a gain below 1 such as 0.02 or 2%";
       search.budget_until_ratio = until->positive_number(kWhat);
@@ -218,31 +211,20 @@ std::vector<std::string> read_counters(const YamlNode& node) {
 MeasureSpec read_measure(const YamlNode& node) {
   const YamlMap map(node, kMeasureKeys);
   MeasureSpec measure;
-  if (const YamlNode* protocol = map.find("protocol")) {
-    measure.protocol = protocol->one_of("a protocol", names_of(kProtocols));
-  }
-  if (const YamlNode* precision = map.find("precision")) {
-    measure.precision_ratio = read_precision(*precision);
-  }
-  if (const YamlNode* seconds = map.find("max_seconds_per_config")) {
-    measure.max_seconds_per_config = seconds->positive_number("a positive number of seconds");
-  }
-  if (const YamlNode* counted = map.find("counters")) measure.counters = read_counters(*counted);
+  map.read("protocol", measure.protocol, &YamlNode::one_of, "a protocol", names_of(kProtocols));
+  map.read("precision", measure.precision_ratio, read_precision);
+  map.read("max_seconds_per_config", measure.max_seconds_per_config, &YamlNode::positive_number,
+           kSeconds);
+  map.read("counters", measure.counters, read_counters);
   return measure;
 }
 
 RerankSpec read_rerank(const YamlNode& node) {
   const YamlMap map(node, kRerankKeys);
   RerankSpec rerank;
-  if (const YamlNode* top = map.find("top")) {
-    rerank.top = static_cast<int>(top->integer("an integer", 1, kMostTop));
-  }
-  if (const YamlNode* rounds = map.find("rounds")) {
-    rerank.rounds = static_cast<int>(rounds->integer("an integer", 1, RerankSpec::kMostRounds));
-  }
-  if (const YamlNode* precision = map.find("precision")) {
-    rerank.precision_ratio = read_precision(*precision);
-  }
+  map.read("top", rerank.top, &YamlNode::integer, "an integer", 1, kMostTop);
+  map.read("rounds", rerank.rounds, &YamlNode::integer, "an integer", 1, RerankSpec::kMostRounds);
+  map.read("precision", rerank.precision_ratio, read_precision);
   return rerank;  // its objective is read once the kernels are known
 }
 
@@ -353,8 +335,8 @@ SweepSpec load_sweep(const std::filesystem::path& path,
   SweepSpec sweep;
   sweep.yaml_path = path;
   sweep.name = map["sweep"].identifier("the name of a sweep");
-  if (const YamlNode* search = map.find("search")) sweep.search = read_search(*search);
-  if (const YamlNode* measure = map.find("measure")) sweep.measure = read_measure(*measure);
+  map.read("search", sweep.search, read_search);
+  map.read("measure", sweep.measure, read_measure);
   const YamlNode* const rerank = map.find("rerank");
   if (rerank) sweep.rerank = read_rerank(*rerank);
   sweep.kernels = load_kernels(map["kernels"], kernel_directory);

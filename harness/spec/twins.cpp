@@ -41,17 +41,15 @@ void check_word_is_new(const YamlNode& root, const std::string& word) {
   const auto refuse = [&](const Location& where) {
     throw SpecError(where, "expected a new name, found \"{}\", which is a type already", word);
   };
-  for (const char* key : {"traits", "params", "let"}) {
-    const YamlNode* const map = root.find(key);
-    if (map == nullptr) continue;
-    for (const YamlEntry& entry : map->any_entries()) {
+  for (const char* key : {"traits", "params", "let", "dims"}) {
+    const YamlNode* const names = root.find(key);
+    if (names == nullptr) continue;
+    for (const YamlEntry& entry : names->any_entries()) {
       if (entry.key == word) refuse(entry.where);
     }
-  }
-  const YamlNode* const dims = root.find("dims");
-  if (dims == nullptr) return;
-  for (const YamlPtr& dim : dims->any_items()) {
-    if (dim->any_text() == word) refuse(dim->where());
+    for (const YamlPtr& item : names->any_items()) {
+      if (item->any_text() == word) refuse(item->where());
+    }
   }
 }
 
@@ -68,15 +66,10 @@ Types read_types(const YamlNode& root, const fs::path& yaml_path) {
   Types types{word, {}};
   for (const YamlPtr& item : list->list("a list of dtypes")) {
     const std::string type(to_text(read_dtype(*item)));
-    if (std::ranges::find(types.types, type) != types.types.end()) {
-      item->fail("duplicate type {}", type);
-    }
-    if (!types.types.empty()) {
-      const std::string file = twin_name(yaml_path, type) + ".yaml";
-      if (fs::exists(yaml_path.parent_path() / file)) {
-        item->fail("expected a type whose kernel {} has no file of its own, found {}",
-                   twin_name(yaml_path, type), file);
-      }
+    if (std::ranges::count(types.types, type) > 0) item->fail("duplicate type {}", type);
+    const std::string name = twin_name(yaml_path, type);
+    if (!types.types.empty() && fs::exists(yaml_path.parent_path() / (name + ".yaml"))) {
+      item->fail("expected a type whose kernel {0} has no file of its own, found {0}.yaml", name);
     }
     types.types.push_back(type);
   }

@@ -133,6 +133,7 @@ struct GeneratorRow {
   std::string_view name;
   Makes makes;
   std::vector<Argument> arguments;
+  bool ignores_seed = false;  // makes the same in each run
 };
 const std::vector<GeneratorRow>& generators();
 

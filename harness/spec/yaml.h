@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -132,6 +133,13 @@ class YamlMap {
   const YamlNode& operator[](std::string_view key) const { return *find(key); }
   /// The value of an optional key, or null.
   const YamlNode* find(std::string_view key) const { return node_.find(key); }
+  /// Sets `target` to what `reader` makes of the value of an optional key, where the key is given.
+  template <typename Target, typename Read, typename... Args>
+  void read(std::string_view key, Target& target, Read reader, const Args&... args) const {
+    if (const YamlNode* node = find(key)) {
+      target = static_cast<Target>(std::invoke(reader, *node, args...));
+    }
+  }
 
  private:
   const YamlNode& node_;

@@ -44,9 +44,9 @@ TEST(MakePlan, AReferenceMakesThePassesThatItsConfigurationAsksFor) {
   kernel.spec.launches = {kernel.launch()};
   ReferenceKernelSpec step;
   step.entry = "step";
-  step.args = {{"x", false, false, false, DType::f32, {}},
-               {"spare", false, true, false, DType::f32, kernel.exprs({"1"})},
-               {"y", true, false, false, DType::f32, {}}};
+  step.args = {{"x", Role::in, DType::f32, {}},
+               {"spare", Role::scratch, DType::f32, kernel.exprs({"1"})},
+               {"y", Role::out, DType::f32, {}}};
   step.grid = step.block = kernel.exprs({"1"});
   step.turns = {{"x", "spare", "y"}, {"spare", "y"}};
   const auto steps_of = [&](const char* passes) {

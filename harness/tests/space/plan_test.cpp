@@ -214,10 +214,10 @@ TEST(MakePlan, AReferencesOwnKernelHasItsArgumentsAndItsLaunch) {
   ReferenceKernelSpec own;
   own.source = "folder/ref.cu";
   own.entry = "rows";
-  own.args = {{"A", false, false, false, DType::bf16, {}, false},
-              {"M", false, false, false, DType::i32, {}, false},
-              {"wide", true, false, false, DType::f64, kernel.exprs({"M", "2 * K"}), true},
-              {"C", true, false, false, DType::f32, {}, false}};
+  own.args = {{"A", Role::in, DType::bf16, {}},
+              {"M", Role::in, DType::i32, {}},
+              {"wide", Role::out, DType::f64, kernel.exprs({"M", "2 * K"}), true},
+              {"C", Role::out, DType::f32, {}}};
   own.grid = kernel.exprs({"cdiv(M, 100)", "2"});
   own.block = kernel.exprs({"100"});
   own.sum_length = kernel.expr("K");

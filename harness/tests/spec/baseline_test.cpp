@@ -50,7 +50,7 @@ TEST(Baseline, HasANameAndSteps) {
   EXPECT_EQ(mine.entry, "f<K>");
   EXPECT_EQ(mine.define.at("BLOCK").text, "256");
   EXPECT_EQ(mine.smem_bytes->expr.text(), "4 * N");
-  EXPECT_TRUE(mine.args[2].written);
+  EXPECT_EQ(mine.args[2].role, Role::out);
   EXPECT_THAT(texts(mine.args[2].shape), ElementsAre("M", "N"));
 }
 

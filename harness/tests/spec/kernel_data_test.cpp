@@ -109,16 +109,16 @@ TEST(LoadKernel, AKernelOfOnesOwnIsAStepOfTheReference) {
   EXPECT_THAT(texts(rows.grid), ElementsAre("cdiv(M, 256)"));
   EXPECT_EQ(rows.sum_length->expr.text(), "N");
   ASSERT_EQ(rows.args.size(), 3u);
-  EXPECT_FALSE(rows.args[0].written);
+  EXPECT_EQ(rows.args[0].role, Role::in);
   EXPECT_EQ(rows.args[0].dtype, DType::bf16);
   EXPECT_EQ(rows.args[1].dtype, DType::i32);
-  EXPECT_TRUE(rows.args[2].written);
+  EXPECT_EQ(rows.args[2].role, Role::out);
   EXPECT_TRUE(rows.args[2].zeroed);
   EXPECT_EQ(rows.args[2].dtype, DType::f32);
   EXPECT_THAT(texts(rows.args[2].shape), ElementsAre("M", "half"));
   const ReferenceKernelSpec& sums = kernel.reference[1].kernel.value();
-  EXPECT_FALSE(sums.args[0].written);
-  EXPECT_TRUE(sums.args[1].written);
+  EXPECT_EQ(sums.args[0].role, Role::in);
+  EXPECT_EQ(sums.args[1].role, Role::out);
   EXPECT_TRUE(sums.args[1].zeroed);  // as the kernel's own output is
   EXPECT_EQ(sums.args[1].dtype, DType::f32);
 }
@@ -138,9 +138,8 @@ TEST(LoadKernel, AReferenceMayMakePassesOverScratchAsAParameterSays) {
   const ReferenceKernelSpec& step = kernel.reference[0].kernel.value();
   EXPECT_EQ(step.repeat->expr.text(), "2 * STEPS");
   ASSERT_EQ(step.args.size(), 3u);
-  EXPECT_TRUE(step.args[1].scratch);
-  EXPECT_FALSE(step.args[1].written);
-  EXPECT_TRUE(step.args[2].written);
+  EXPECT_EQ(step.args[1].role, Role::scratch);
+  EXPECT_EQ(step.args[2].role, Role::out);
   EXPECT_THAT(step.turns, ElementsAre(ElementsAre("A", "spare", "C"), ElementsAre("spare", "C")));
   // What a trial means depends on all of this.
   EXPECT_NE(
@@ -233,8 +232,9 @@ TEST(LoadKernel, AnInputMayBeMadeOfAnotherOrByAKernel) {
   const KernelSpec kernel = with_fill("f32", kernel_fill);
   const ReferenceKernelSpec& make = buffer(kernel, "J").fill.kernel.value();
   EXPECT_THAT(own_kernels(kernel), ElementsAre(&make));
-  EXPECT_FALSE(make.args[0].written || make.args[0].seed);
-  EXPECT_TRUE(make.args[1].written);
+  EXPECT_EQ(make.args[0].role, Role::in);
+  EXPECT_FALSE(make.args[0].seed);
+  EXPECT_EQ(make.args[1].role, Role::out);
   EXPECT_TRUE(make.args[2].seed);
   EXPECT_EQ(make.args[2].dtype, DType::u64);
   std::string other = kernel_fill;
@@ -242,12 +242,19 @@ TEST(LoadKernel, AnInputMayBeMadeOfAnotherOrByAKernel) {
   EXPECT_NE(with_fill("f32", other).contract_hash, kernel.contract_hash);
 }
 
+/// gemm_small with one text replaced, written to `folder`.
+std::filesystem::path write_edited(const TempFolder& folder, std::string_view from,
+                                   std::string_view to) {
+  std::string text = read_file(spec_tests() / "kernels/gemm_small.yaml");
+  replace_all(text, from, to);
+  folder.write("inner/gemm_small.cu", "");
+  return folder.write("inner/gemm_small.yaml", text);
+}
+
 TEST(LoadKernel, WhatIsInAFileBelongsToTheContract) {
   const TempFolder folder;
-  std::string text = read_file(spec_tests() / "kernels/gemm_small.yaml");
-  replace_all(text, "shape: [M, K], role: in", "shape: [M, K], role: in, fill: {file: p/a.bin}");
-  folder.write("gemm_small.cu", "");
-  const auto path = folder.write("gemm_small.yaml", text);
+  const auto path = write_edited(folder, "shape: [M, K], role: in",
+                                 "shape: [M, K], role: in, fill: {file: ../p/a.bin}");
   folder.write("p/a.bin", "12345678");
   const KernelSpec kernel = load_kernel(path);
   EXPECT_EQ(buffer(kernel, "A").fill.file->bytes, 8);
@@ -262,13 +269,11 @@ TEST(LoadKernel, WhatIsInAFileBelongsToTheContract) {
 TEST(LoadKernel, AMistakeInAFileElsewhereIsNotQuoted) {
   const TempFolder folder;
   const auto refusal = [&](const std::string& file) -> std::string {
-    std::string text = read_file(spec_tests() / "kernels/gemm_small.yaml");
-    replace_all(text, "name: A, dtype: bf16, shape: [M, K], role: in",
-                "name: A, dtype: i32, shape: [M, K], role: in, fill: {choices: {file: " + file +
-                    ", of: K}}");
-    folder.write("inner/gemm_small.cu", "");
-    return message_of<UsageError>(
-        [&] { load_kernel(folder.write("inner/gemm_small.yaml", text)); });
+    const auto path = write_edited(
+        folder, "name: A, dtype: bf16, shape: [M, K], role: in",
+        "name: A, dtype: i32, shape: [M, K], role: in, fill: {choices: {file: " + file +
+            ", of: K}}");
+    return message_of<UsageError>([&] { load_kernel(path); });
   };
   folder.write("secret.txt", "root:hash");
   folder.write("inner/c.txt", "1 x");
@@ -309,13 +314,13 @@ TEST(ReadChoices, ARowIsALineOfDifferentNumbers) {
 
 TEST(LoadKernel, ChoicesOfAFileAreReadAndBelongToTheContract) {
   const TempFolder folder;
-  std::string text = read_file(spec_tests() / "kernels/gemm_small.yaml");
-  replace_all(text, "args:\n",
-              "args:\n"
-              "  - {name: I, dtype: i32, shape: [M, 2], role: in, fill: {choices: {file: c.txt, "
-              "of: N}}}\n");
-  folder.write("gemm_small.cu", "");
-  const auto path = folder.write("gemm_small.yaml", text);
+  const auto write = [&](const std::string& dtype) {
+    return write_edited(
+        folder, "args:\n",
+        "args:\n  - {name: I, dtype: " + dtype +
+            ", shape: [M, 2], role: in, fill: {choices: {file: ../c.txt, of: N}}}\n");
+  };
+  const auto path = write("i32");
   folder.write("c.txt", "0 1\n");
   const KernelSpec kernel = load_kernel(path);
   EXPECT_EQ(buffer(kernel, "I").fill.generator, kFillChoices);
@@ -324,10 +329,8 @@ TEST(LoadKernel, ChoicesOfAFileAreReadAndBelongToTheContract) {
   EXPECT_NE(load_kernel(path).contract_hash, kernel.contract_hash);
   folder.write("c.txt", "1 1\n");
   EXPECT_THROW(load_kernel(path), SpecError);
-  replace_all(text, "dtype: i32, shape: [M, 2]", "dtype: i64, shape: [M, 2]");
-  folder.write("gemm_small.yaml", text);
   folder.write("c.txt", "1 0\n");
-  EXPECT_THROW(load_kernel(path), SpecError);
+  EXPECT_THROW(load_kernel(write("i64")), SpecError);
 }
 
 TEST(LoadKernel, AnInputMayBePassedAsATexture) {
@@ -355,11 +358,11 @@ TEST(LoadKernel, AReferenceOfOnesOwnUpdatesAnInOutArgumentInPlace) {
       "  - {name: S, dtype: bf16, shape: [M, N], role: inout}\n"
       "  - {name: D, dtype: f32, shape: [M], role: out}\n");
   const auto& step = kernel.reference[0].kernel->args;
-  EXPECT_TRUE(step[0].written && step[0].updated);
-  EXPECT_FALSE(step[1].written || step[1].updated);
+  EXPECT_EQ(step[0].role, Role::inout);
+  EXPECT_EQ(step[1].role, Role::in);
   const auto& rows = kernel.reference[1].kernel->args;
-  EXPECT_TRUE(rows[0].written && rows[0].updated) << "a second step goes on where it is";
-  EXPECT_TRUE(rows[1].written && !rows[1].updated);
+  EXPECT_EQ(rows[0].role, Role::inout) << "a second step goes on where it is";
+  EXPECT_EQ(rows[1].role, Role::out);
 }
 
 TEST(LoadKernel, OperandsMayBeLeftOutAndResultsRounded) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/find_named.h"
 #include "spec/kernel_spec.h"
 #include "spec/spec_files.h"
 #include "temp_folder.h"
@@ -26,10 +27,8 @@ inline std::vector<std::string> texts(const std::vector<ExprSpec>& exprs) {
 }
 
 inline const ArgSpec& arg(const KernelSpec& kernel, std::string_view name) {
-  for (const ArgSpec& candidate : kernel.args) {
-    if (candidate.name == name) return candidate;
-  }
-  throw std::out_of_range(std::string(name));
+  const ArgSpec* const found = find_named(kernel.args, name);
+  return found != nullptr ? *found : throw std::out_of_range(std::string(name));
 }
 
 inline const BufferSpec& buffer(const KernelSpec& kernel, std::string_view name) {

@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "base/find_named.h"
 #include "matchers.h"
 #include "message_of.h"
 #include "spec/spec_files.h"
@@ -18,11 +19,8 @@ std::vector<std::string> texts(const std::vector<Problem>& problems) {
   return all;
 }
 
-const ParamSpec& param(const KernelSpec& kernel, std::string_view name) {
-  for (const ParamSpec& candidate : kernel.params) {
-    if (candidate.name == name) return candidate;
-  }
-  throw std::out_of_range(std::string(name));
+std::vector<Value> values(const KernelSpec& kernel, std::string_view param) {
+  return find_named(kernel.params, param)->values;
 }
 
 TEST(LoadSweep, ListsExpandWithTheFirstDimSlowest) {
@@ -36,9 +34,9 @@ TEST(LoadSweep, ListsExpandWithTheFirstDimSlowest) {
 TEST(LoadSweep, NarrowsEachKernelInItsOwnOrder) {
   const SweepSpec sweep = load("gemm_h200");
   ASSERT_EQ(sweep.kernels.size(), 2u);
-  EXPECT_THAT(param(sweep.kernels[0], "STAGES").values, ElementsAre(Value(3), Value(4)));
-  EXPECT_THAT(param(sweep.kernels[1], "STAGES").values, ElementsAre(Value(3)));  // it has no 4
-  EXPECT_EQ(param(sweep.kernels[0], "BLOCK_M").values.size(), 3u);               // not narrowed
+  EXPECT_THAT(values(sweep.kernels[0], "STAGES"), ElementsAre(Value(3), Value(4)));
+  EXPECT_THAT(values(sweep.kernels[1], "STAGES"), ElementsAre(Value(3)));  // it has no 4
+  EXPECT_EQ(values(sweep.kernels[0], "BLOCK_M").size(), 3u);               // not narrowed
 }
 
 TEST(LoadSweep, ConstraintsGoToTheKernelsThatKnowTheirNames) {
@@ -99,7 +97,7 @@ TEST(LoadSweep, AKernelRunsItsSmokeProblemOverItsWholeSpace) {
   EXPECT_EQ(sweep.yaml_path, path);
   EXPECT_THAT(texts(sweep.problems), ElementsAre("M=256,N=384,K=128"));
   ASSERT_EQ(sweep.kernels.size(), 1u);
-  EXPECT_EQ(param(sweep.kernels[0], "STAGES").values.size(), 4u);
+  EXPECT_EQ(values(sweep.kernels[0], "STAGES").size(), 4u);
 }
 
 TEST(LoadSweep, ErrorsInAKernelNameTheKernelsFile) {
