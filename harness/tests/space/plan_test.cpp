@@ -246,6 +246,16 @@ TEST(MakePlan, AReferencesOwnKernelHasItsArgumentsAndItsLaunch) {
   EXPECT_EQ(c.zeroed, 1000);  // as the kernel's own
 }
 
+// What such a kernel reads has no shape of its own, and the last side of that was looked at.
+TEST(MakePlan, AReferencesOwnKernelMayReadE2m1) {
+  TestKernel kernel = full_kernel();
+  ReferenceKernelSpec own;
+  own.args = {{"A", Role::in, DType::e2m1, {}}};
+  own.grid = own.block = kernel.exprs({"1"});
+  kernel.spec.reference = {{"kernel", {}, {}, {}, own}};
+  EXPECT_NO_THROW(make_plan(kernel.spec, kProblem, config(1), test_device()));
+}
+
 TEST(MakePlan, HoldsShapesToWhatCanBeCounted) {
   const auto shape = [](std::vector<std::string> texts) {
     return [=](TestKernel& kernel) {
