@@ -148,19 +148,10 @@ void write_scalar(const ScalarPlan& scalar, void* slot) {
 void write_tensor_map(const Driver& driver, const TensorMapPlan& map, const BufferPlan& buffer,
                       CUdeviceptr data, void* slot) {
   const std::size_t rank = buffer.shape.size();
-  if (rank == 0 || rank > 5 || map.box.size() != rank) {
-    throw refused(
-        "tensor map {}: {} has {} dimensions and the box {}; both need the same number, 1 to 5",
-        map.name, map.of, rank, map.box.size());
-  }
   std::vector<cuuint64_t> extents(buffer.shape.rbegin(), buffer.shape.rend());
   extents[0] = static_cast<cuuint64_t>(size_bytes(buffer.dtype, buffer.shape.back()) /
                                        size_bytes(buffer.dtype));
-  std::vector<cuuint32_t> box;
-  for (auto side = map.box.rbegin(); side != map.box.rend(); ++side) {
-    // A size that does not fit in 32 bits becomes 0, which the driver refuses.
-    box.push_back(std::in_range<cuuint32_t>(*side) ? static_cast<cuuint32_t>(*side) : 0);
-  }
+  const std::vector<cuuint32_t> box(map.box.rbegin(), map.box.rend());
   std::vector<cuuint64_t> strides;  // in bytes, without the contiguous dimension's
   auto pitch = static_cast<cuuint64_t>(size_bytes(buffer.dtype));
   for (std::size_t i = 0; i + 1 < rank; ++i) strides.push_back(pitch *= extents[i]);

@@ -14,7 +14,7 @@ Layout layout_of(const Plan& plan, std::size_t place);
 
 void write_scalar(const ScalarPlan& scalar, void* slot);
 
-/// Writes the descriptor of `buffer`, which lies at `data`. Throws Failure (`launch`) or CudaError.
+/// Writes the descriptor of `buffer`, which lies at `data`. Throws CudaError.
 void write_tensor_map(const Driver& driver, const TensorMapPlan& map, const BufferPlan& buffer,
                       CUdeviceptr data, void* slot);
 

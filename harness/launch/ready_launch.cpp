@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
 #include "launch/failure.h"
@@ -12,13 +11,8 @@
 namespace assay {
 namespace {
 
-unsigned extent(std::int64_t value, const char* what, const LaunchPlan& plan) {
-  if (value < 1 || !std::in_range<unsigned>(value)) {
-    throw refused("launch of {}: a {} of {} is outside 1..{}", plan.entry, what, value,
-                  std::numeric_limits<unsigned>::max());
-  }
-  return static_cast<unsigned>(value);
-}
+/// Of a plan, whose sizes fit: space/plan_launches.cpp refuses others.
+unsigned size(std::int64_t value) { return static_cast<unsigned>(value); }
 
 const std::string& symbol_of(const LaunchPlan& plan) {
   return plan.symbol.empty() ? plan.entry : plan.symbol;
@@ -37,19 +31,16 @@ ReadyLaunch set_up(const Driver& driver, const Module& module, const LaunchPlan&
   driver.check(found, "cuModuleGetFunction");
 
   CUlaunchConfig& config = launch.config;
-  config.gridDimX = extent(plan.grid[0], "grid", plan);
-  config.gridDimY = extent(plan.grid[1], "grid", plan);
-  config.gridDimZ = extent(plan.grid[2], "grid", plan);
-  config.blockDimX = extent(plan.block[0], "block", plan);
-  config.blockDimY = extent(plan.block[1], "block", plan);
-  config.blockDimZ = extent(plan.block[2], "block", plan);
+  config.gridDimX = size(plan.grid[0]);
+  config.gridDimY = size(plan.grid[1]);
+  config.gridDimZ = size(plan.grid[2]);
+  config.blockDimX = size(plan.block[0]);
+  config.blockDimY = size(plan.block[1]);
+  config.blockDimZ = size(plan.block[2]);
   launch.call =
       fmt::format("launch of {}, grid [{}], block [{}], {} bytes of shared memory", plan.entry,
                   fmt::join(plan.grid, ","), fmt::join(plan.block, ","), plan.smem_bytes);
-  if (plan.smem_bytes < 0 || !std::in_range<int>(most_smem_bytes)) {
-    throw refused("{}: no such amount of shared memory", launch.call);
-  }
-  config.sharedMemBytes = static_cast<unsigned>(plan.smem_bytes);
+  config.sharedMemBytes = size(plan.smem_bytes);
   // Others may launch the same function with more, so that the limit only rises. To ask for it also
   // loads the function: a driver that loads lazily would do so in the first launch.
   int limit_bytes = 0;
@@ -71,9 +62,9 @@ ReadyLaunch set_up(const Driver& driver, const Module& module, const LaunchPlan&
     launch.call += fmt::format(", cluster [{}]", fmt::join(plan.cluster, ","));
     CUlaunchAttribute& cluster = launch.attributes.emplace_back();
     cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    cluster.value.clusterDim.x = extent(plan.cluster[0], "cluster", plan);
-    cluster.value.clusterDim.y = extent(plan.cluster[1], "cluster", plan);
-    cluster.value.clusterDim.z = extent(plan.cluster[2], "cluster", plan);
+    cluster.value.clusterDim.x = size(plan.cluster[0]);
+    cluster.value.clusterDim.y = size(plan.cluster[1]);
+    cluster.value.clusterDim.z = size(plan.cluster[2]);
     constexpr std::int64_t kPortableClusterBlocks = 8;
     if (blocks > kPortableClusterBlocks) {
       const CUresult result = driver.cuFuncSetAttribute.result(

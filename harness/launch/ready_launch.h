@@ -22,8 +22,7 @@ struct ReadyLaunch {
   CUresult enqueue(const Driver& driver, void** parameters, CUstream stream) const;
 };
 
-/// The plan's `launches`, or those that prepare. Throws Failure (`missing_entry`, `launch`) or
-/// CudaError.
+/// The plan's `launches`, or those that prepare. Throws Failure (`missing_entry`) or CudaError.
 std::vector<ReadyLaunch> ready_launches(const Driver& driver, const Module& module,
                                         const Plan& plan, const std::vector<LaunchPlan>& launches);
 
