@@ -99,31 +99,25 @@ TEST(Points, NeighboursDifferInOneParameterAndAreValid) {
   EXPECT_THAT(points.neighbours(4), UnorderedElementsAre(1, 3));
 }
 
-class EachStrategy : public testing::TestWithParam<Strategy> {};
-
-INSTANTIATE_TEST_SUITE_P(Strategies, EachStrategy,
-                         testing::Values(Strategy::automatic, Strategy::model),
-                         [](const auto& test) { return std::string(to_text(test.param)); });
-
-TEST_P(EachStrategy, TriesEveryPointOnceInTheEnd) {
+TEST(Model, TriesEveryPointOnceInTheEnd) {
   const Points points = test::some_points({4, 5, 3}, [](const test::Point&) { return true; });
-  const auto history = run(points, search_by(GetParam()), 1000, 7);
+  const auto history = run(points, search_by(Strategy::model), 1000, 7);
   std::set<std::size_t> tried;
   for (const Observation& seen : history) tried.insert(seen.index);
   EXPECT_EQ(history.size(), 60u);
   EXPECT_EQ(tried.size(), 60u);
 }
 
-TEST_P(EachStrategy, IsAFunctionOfWhatItIsTold) {
+TEST(Model, IsAFunctionOfWhatItIsTold) {
   const Points points = tile_space();
-  const auto history = run(points, search_by(GetParam()), 60);
-  EXPECT_EQ(propose(search_by(GetParam()), points, history, 5),
-            propose(search_by(GetParam()), points, history, 5));
-  EXPECT_NE(propose(search_by(GetParam(), 2), points, {}, 5),
-            propose(search_by(GetParam(), 1), points, {}, 5));
+  const auto history = run(points, search_by(Strategy::model), 60);
+  EXPECT_EQ(propose(search_by(Strategy::model), points, history, 5),
+            propose(search_by(Strategy::model), points, history, 5));
+  EXPECT_NE(propose(search_by(Strategy::model, 2), points, {}, 5),
+            propose(search_by(Strategy::model, 1), points, {}, 5));
 }
 
-TEST_P(EachStrategy, IsMuchBetterThanRandom) {
+TEST(Model, IsMuchBetterThanRandom) {
   const Points points = tile_space();
   const auto median_of = [&](Strategy strategy) {
     std::vector<double> best;
@@ -136,28 +130,28 @@ TEST_P(EachStrategy, IsMuchBetterThanRandom) {
   std::vector<Observation> all;
   for (std::size_t i = 0; i < points.size(); ++i) all.push_back(result_of(points, i));
   const double optimum = best_of(all), random = median_of(Strategy::random);
-  EXPECT_LT(median_of(GetParam()) - optimum, 0.6 * (random - optimum));
+  EXPECT_LT(median_of(Strategy::model) - optimum, 0.6 * (random - optimum));
 }
 
-TEST_P(EachStrategy, KeepsToTheBudget) {
-  SearchSpec search = search_by(GetParam());
+TEST(Model, KeepsToTheBudget) {
+  SearchSpec search = search_by(Strategy::model);
   search.budget_configs = 33;
   EXPECT_EQ(run(tile_space(), search, 1000, 10).size(), 33u);
 }
 
-TEST_P(EachStrategy, ProposesOthersWhileAllIsUnderWay) {
+TEST(Model, ProposesOthersWhileAllIsUnderWay) {
   const Points points = tile_space();
   std::set<std::size_t> proposed;
-  for (const Observation& each : run(points, search_by(GetParam()), 90, 9,
+  for (const Observation& each : run(points, search_by(Strategy::model), 90, 9,
                                      [](std::size_t index) { return Observation{index}; })) {
     proposed.insert(each.index);
   }
   EXPECT_EQ(proposed.size(), 90u);
 }
 
-TEST_P(EachStrategy, GoesOnWhenEverythingFails) {
+TEST(Model, GoesOnWhenEverythingFails) {
   const auto fails = [](std::size_t index) { return Observation{index, Observation::Is::failed}; };
-  EXPECT_EQ(run(tile_space(), search_by(GetParam()), 100, 10, fails).size(), 100u);
+  EXPECT_EQ(run(tile_space(), search_by(Strategy::model), 100, 10, fails).size(), 100u);
 }
 
 /// Times that follow from what no parameter shows alone.
@@ -328,6 +322,15 @@ TEST(Learns, OnlyWhatLooksAtTimes) {
   search = {};
   search.budget_until_ratio = 0.02;
   EXPECT_TRUE(learns(search, 100));
+}
+
+TEST(Automatic, IsTheModelWhereItMayEndEarly) {
+  const Points points = tile_space();
+  const auto history = run(points, search_by(Strategy::model), 30);
+  for (const auto& known : {std::vector<Observation>(), history}) {
+    EXPECT_EQ(propose(search_by(Strategy::automatic), points, known, 5),
+              propose(search_by(Strategy::model), points, known, 5));
+  }
 }
 
 TEST(Automatic, GoesThroughAllThatTheBudgetAllows) {
