@@ -124,6 +124,7 @@ constexpr Advice kNames[] = {
     {"INT_MAX", "write #include <cuda/std/climits>"},
     {"INT_MIN", "write #include <cuda/std/climits>"},
     {"UINT_MAX", "write #include <cuda/std/climits>"},
+    {"uint", "write unsigned int, or compile: {define: {uint: unsigned int}} in the contract"},
     {"half", "write #include <cuda_fp16.h>"},
     {"__half", "write #include <cuda_fp16.h>"},
     {"half2", "write #include <cuda_fp16.h>"},

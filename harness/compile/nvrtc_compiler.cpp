@@ -397,7 +397,9 @@ CompileResult NvrtcCompiler::Pool::to_result(CompileProcess::Result compiled,
   }
   if (!compiled.output.has_entries) result.kind = "missing_entry";
   if (!result.ok) {
-    result.log += hints(result.log);
+    const std::string advice = hints(result.log);
+    if (!advice.empty() && !result.log.ends_with('\n')) result.log += '\n';
+    result.log += advice;
     return result;
   }
   remove_all(compiled.output.ptx, SourceTree::kPrefix);

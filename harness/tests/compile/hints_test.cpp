@@ -21,7 +21,8 @@ TEST_F(HintsTest, CodeForTheHostIsToldWhatToWrite) {
   EXPECT_THAT(log("#include <algorithm>\n"), EndsWith("min and max are built in\n"));
   EXPECT_THAT(log("#include <vector>\n"), EndsWith("with the code that runs on the host\n"));
   EXPECT_THAT(log("float f() { return INFINITY; }\n"),
-              EndsWith("INFINITY is of no header here: write #include <cuda/std/cmath>\n"));
+              EndsWith("\nINFINITY is of no header here: write #include <cuda/std/cmath>\n"));
+  EXPECT_THAT(log("uint f() { return 1; }\n"), HasSubstr("\nuint is of no header here: write un"));
   EXPECT_THAT(log("uint32_t f() { return 1; }\n"), EndsWith("write #include <cuda/std/cstdint>\n"));
   EXPECT_THAT(log("int f() { return std::max(1, 2); }\n"), HasSubstr("write cuda::std::max"));
 }
