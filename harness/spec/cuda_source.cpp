@@ -378,11 +378,11 @@ std::optional<DType> dtype_of(const std::string& type) {
       {DType::u8, {"bool", "unsigned char", "uint8_t"}},
       {DType::i8, {"char", "signed char", "int8_t"}},
       {DType::i16, {"short", "int16_t"}},
-      {DType::u16, {"unsigned short", "uint16_t"}},
+      {DType::u16, {"unsigned short", "ushort", "uint16_t"}},
       {DType::i32, {"int", "int32_t"}},
-      {DType::u32, {"unsigned", "unsigned int", "uint32_t"}},
-      {DType::i64, {"long", "long long", "long int", "int64_t"}},
-      {DType::u64, {"unsigned long", "size_t", "unsigned long long", "uint64_t"}},
+      {DType::u32, {"unsigned", "unsigned int", "uint", "uint32_t"}},
+      {DType::i64, {"long", "long long", "long int", "long long int", "ptrdiff_t", "int64_t"}},
+      {DType::u64, {"unsigned long", "size_t", "unsigned long long", "ulong", "uint64_t"}},
   };
   const std::string_view name =
       std::string_view(type).substr(type.rfind(':') + 1);  // npos + 1 is 0

@@ -84,8 +84,9 @@ std::string read_entry(const YamlNode& node, const KernelSpec& spec, bool of_ref
     const bool is_dim = std::ranges::find(spec.dims, each.name) != spec.dims.end();
     const auto refuse = [&](std::string_view allowed, std::string_view found) {
       throw SpecError(node.at(each.offset),
-                      "expected {} among template arguments, found \"{}\", which is {}", allowed,
-                      each.name, found);
+                      "expected {} among template arguments, found \"{}\", which is {}{}", allowed,
+                      each.name, found,
+                      of_reference ? "" : "; a macro under compile, define may stand there");
     };
     const std::string_view allowed = of_reference ? "only dims" : "only parameters";
     if (find_named(spec.lets, each.name)) refuse(allowed, "a let");

@@ -95,6 +95,11 @@ TEST(Draft, KnowsTypesAndNamesThatAreTaken) {
   const KernelSpec reads_texture =
       Drafted("__global__ void k(cudaTextureObject_t image, float* out) { out[0] = 0; }\n").kernel;
   EXPECT_EQ(std::get<BufferSpec>(reads_texture.args[0].form).texture, TextureSpec());
+  const KernelSpec takes_numbers =
+      Drafted("__global__ void k(float* y, const uint n, ptrdiff_t stride) { y[0] = n; }\n").kernel;
+  EXPECT_THAT(takes_numbers.dims, ElementsAre("n", "stride"));
+  EXPECT_EQ(std::get<ScalarSpec>(takes_numbers.args[1].form).dtype, DType::u32);
+  EXPECT_EQ(std::get<ScalarSpec>(takes_numbers.args[2].form).dtype, DType::i64);
 }
 
 TEST(Draft, OfOurOwnKernelLoads) {
