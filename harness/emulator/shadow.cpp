@@ -85,6 +85,7 @@ void note_bad_read(Warp& warp, BadRead bad, std::span<const std::int32_t> slots,
 /// Likewise what the warp's instruction reads from memory in a lane. Lanes that load together get
 /// each other's values.
 void note_bad_read(Warp& warp, int lane, BadRead bad) {
+  bad.lane = lane;
   note_bad_read(warp, std::move(bad), warp.op->writes,
                 warp.op->control == Control::meet ? ~0u : 1u << lane);
 }
@@ -114,7 +115,8 @@ bool drop_unused_read(Warp& writer, const ShadowWord::Note& read, std::size_t at
   }
   std::string text = fmt::format("reads byte {} of shared memory, which {}; nothing orders the two",
                                  at, note_text(writer, write, true));
-  note_bad_read(reader, {&load, FindingKind::race, std::move(text)}, holders, ~0u);
+  BadRead bad{&load, FindingKind::race, std::move(text), false, read.lane};
+  note_bad_read(reader, std::move(bad), holders, ~0u);
   return true;
 }
 
@@ -356,7 +358,7 @@ void follow_bad_values(Warp& warp, const Op& op, std::uint32_t lanes) {
   if (used.lanes != 0 && (is_jump ? decides_effect(ops, op) : has_effect(op))) {
     const BadRead& read = warp.bad_reads[used.read];
     warp.op = read.op;
-    warp.report(read.kind, read.text, std::countr_zero(used.lanes));
+    warp.report(read.kind, read.text, read.lane);
     warp.op = &op;
   } else if (used.lanes != 0 && is_jump && op.join > at) {  // else what lies between is not known
     take_bad_branch(warp, at, op.join, used);

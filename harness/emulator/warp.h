@@ -82,6 +82,7 @@ struct BadRead {
   FindingKind kind = FindingKind::race;
   std::string text;
   bool may_decide = false;  // a branch that depends on the value alone is no finding
+  int lane = 0;             // that read
 };
 /// Lanes of a slot whose values depend on a bad read.
 struct BadValue {

@@ -245,6 +245,21 @@ TEST(Races, AValueThatNothingDependsOnIsNone) {
 }
 
 // st.async is of the generic proxy: it needs no proxy fence behind what threads wrote.
+// A lane that gets the value by a shuffle is not the one that read too early.
+TEST(Races, NameTheLaneThatReadAndNotWhoUsesTheValue) {
+  int num_reads = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const std::string text = races(
+        "setp.eq.u32 %p3, %r1, 33; @%p3 st.shared.u32 [%r2], %r1; setp.eq.u32 %p3, %r1, 1;"
+        "@%p3 ld.shared.u32 %r5, [%r2]; shfl.sync.idx.b32 %r5, %r5, 1, 31, -1;",
+        seed, false);
+    if (text.find("race: reads") == std::string::npos) continue;
+    EXPECT_THAT(text, HasSubstr("thread (1,0,0): race: reads byte 0 of"));
+    ++num_reads;
+  }
+  EXPECT_GT(num_reads, 0);
+}
+
 TEST(Races, StoresIntoABlockOfTheClusterNeedNoProxyFence) {
   EXPECT_EQ(races(R"(@%p1 mbarrier.init.shared.b64 [bar], 1; st.shared.u32 [%r3], 0; bar.sync 0;
   mov.u32 %r7, bar; @!%p1 bra W; mbarrier.arrive.expect_tx.shared.b64 _, [bar], 4;
