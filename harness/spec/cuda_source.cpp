@@ -202,7 +202,9 @@ class Reader {
       if (word != "const") type += (joins ? "" : " ") + word;
     }
     const auto known = aliases_.find(type);
-    aliases_[name] = known == aliases_.end() ? type : known->second;
+    if (known != aliases_.end()) type = known->second;
+    const auto [alias, is_first] = aliases_.try_emplace(name, type);
+    if (!is_first && alias->second != type) alias->second = name;  // an #if decides: not known
   }
 
   /// `#define X` is a macro of the source's own, but for `#ifndef X`, `#define X value`.

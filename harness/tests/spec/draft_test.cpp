@@ -166,6 +166,18 @@ TEST(Draft, KnowsTheTypesThatTheFileNames) {
   EXPECT_EQ(std::get<ScalarSpec>(kernel.args[2].form).dtype, DType::u32);
 }
 
+// Which of two types it is an #if decides, often by a macro of the contract.
+TEST(CudaSource, ANameOfTwoTypesIsOfNone) {
+  TempFolder folder;
+  const CudaSource source = read_cuda_source(folder.write(
+      "x.cu",
+      "#ifdef SMALL\ntypedef __half real;\n#else\ntypedef float real;\n#endif\n"
+      "using same = int;\nusing same = int;\n__global__ void k(real* x, same n) {}\n"));
+  ASSERT_EQ(source.kernels.size(), 1u);
+  EXPECT_EQ(source.kernels[0].params[0].type, "real");
+  EXPECT_EQ(source.kernels[0].params[1].type, "int");
+}
+
 TEST(Draft, NamesTheOtherEntries) {
   EXPECT_THAT(Drafted("__global__ void saxpy(float* y) {}\n__global__ void sum(float* y) {}\n"
                       "namespace a { __global__ void last(float* y) {} }\n")
