@@ -184,7 +184,7 @@ class Reader {
     const auto [known, is_new] =
         found_.try_emplace({include.quoted ? folder.string() : "<>", include.spelling});
     std::optional<std::string>& found = known->second;
-    const std::optional<fs::path> path = is_new ? resolve(include, folder) : std::nullopt;
+    const std::optional<fs::path> path = is_new ? resolve(file, include) : std::nullopt;
     if (!path) {
       include.found = found;
       return;
@@ -223,15 +223,20 @@ class Reader {
     return fmt::format("{}:{}", file.path.string(), include.line);
   }
 
-  std::optional<fs::path> resolve(const Include& include, const fs::path& directory) const {
+  std::optional<fs::path> resolve(const File& file, const Include& include) const {
     std::vector<fs::path> folders;
-    if (include.quoted) folders.push_back(directory);
+    if (include.quoted) folders.push_back(file.path.parent_path());
     folders.insert(folders.end(), include_directories_.begin(), include_directories_.end());
     if (include.quoted) folders.push_back(source_.parent_path());
     for (const fs::path& folder : folders) {
       fs::path path = (folder / include.spelling).lexically_normal();
       std::error_code ignored;
-      if (fs::is_regular_file(path, ignored)) return path;
+      const fs::file_status status = fs::status(path, ignored);
+      if (fs::is_regular_file(status)) return path;
+      if (fs::is_fifo(status)) {  // the compiler would wait for it until its time is over
+        throw UsageError("{}: #include \"{}\" is a pipe: expected a file", at(file, include),
+                         include.spelling);
+      }
     }
     return std::nullopt;
   }

@@ -82,12 +82,11 @@ void note_bad_read(Warp& warp, BadRead bad, std::span<const std::int32_t> slots,
   }
 }
 
-/// Likewise what the warp's instruction reads from memory in a lane. Lanes that load together get
-/// each other's values.
-void note_bad_read(Warp& warp, int lane, BadRead bad) {
-  bad.lane = lane;
-  note_bad_read(warp, std::move(bad), warp.op->writes,
-                warp.op->control == Control::meet ? ~0u : 1u << lane);
+/// Likewise what the warp's instruction reads from memory. Lanes that load together get each
+/// other's values.
+void note_bad_read(Warp& warp, BadRead bad) {
+  const std::uint32_t lanes = warp.op->control == Control::meet ? ~0u : 1u << bad.lane;
+  note_bad_read(warp, std::move(bad), warp.op->writes, lanes);
 }
 
 /// A write to a byte races with a read before it. If nothing but copies has used what was read, it
@@ -115,8 +114,7 @@ bool drop_unused_read(Warp& writer, const ShadowWord::Note& read, std::size_t at
   }
   std::string text = fmt::format("reads byte {} of shared memory, which {}; nothing orders the two",
                                  at, note_text(writer, write, true));
-  BadRead bad{&load, FindingKind::race, std::move(text), false, read.lane};
-  note_bad_read(reader, std::move(bad), holders, ~0u);
+  note_bad_read(reader, {&load, FindingKind::race, std::move(text), read.lane}, holders, ~0u);
   return true;
 }
 
@@ -200,7 +198,7 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
           note_text(warp, before, was_write),
           lacks_fence ? "no fence.proxy.async comes between" : "nothing orders the two");
       if (is_followed) {
-        note_bad_read(warp, lane, {warp.op, FindingKind::race, std::move(text)});
+        note_bad_read(warp, {warp.op, FindingKind::race, std::move(text), lane});
       } else {
         warp.report(FindingKind::race, text, lane);
       }
@@ -228,9 +226,8 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
     if (access == Access::sync) continue;
     const bool is_initialised = (note.bytes & ~word.initialised) == 0;
     if (!is_initialised && is_followed && warp.block->cluster->launch.options.finds_uninitialised) {
-      note_bad_read(warp, lane,
-                    {warp.op, FindingKind::uninitialised,
-                     fmt::format("reads byte {} of shared memory, which nobody wrote", at)});
+      std::string text = fmt::format("reads byte {} of shared memory, which nobody wrote", at);
+      note_bad_read(warp, {warp.op, FindingKind::uninitialised, std::move(text), lane});
     }
     // What is not to be used may be overwritten at any time.
     if (is_followed && (!is_initialised || races)) continue;
@@ -289,7 +286,7 @@ void note_global(Warp& warp, int lane, const std::byte* at, std::uint32_t bytes,
         fmt::join(place_in(launch.shape.block, before.thread), ","));
     if (written != nullptr) return warp.report(FindingKind::race, text, lane);
     // A step of a sort in place reads pairs, and leaves those alone that other blocks sort.
-    return note_bad_read(warp, lane, {warp.op, FindingKind::race, std::move(text), true});
+    return note_bad_read(warp, {warp.op, FindingKind::race, std::move(text), lane, true});
   }
 }
 

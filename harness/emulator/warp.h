@@ -81,8 +81,8 @@ struct BadRead {
   const Op* op = nullptr;
   FindingKind kind = FindingKind::race;
   std::string text;
-  bool may_decide = false;  // a branch that depends on the value alone is no finding
   int lane = 0;             // that read
+  bool may_decide = false;  // a branch that depends on the value alone is no finding
 };
 /// Lanes of a slot whose values depend on a bad read.
 struct BadValue {

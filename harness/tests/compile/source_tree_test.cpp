@@ -1,6 +1,7 @@
 #include "compile/source_tree.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -247,6 +248,16 @@ TEST_F(SourceTreeTest, AHeaderThatIsAskedForInHidingIsRefused) {
                            "#if defined(__has_include)\n", "#if __has_include(<none.h>)\n"}) {
     EXPECT_EQ(message_of<UsageError>([&] { read(text); }), "") << text;
   }
+}
+
+// The compiler waited for it for a minute, once for each configuration.
+TEST_F(SourceTreeTest, AHeaderThatIsAPipeIsRefused) {
+  write("src/near.cuh", "#include <h.cuh>\n");
+  fs::create_directory(folder_.path() / "include");
+  ASSERT_EQ(::mkfifo((folder_.path() / "include/h.cuh").c_str(), 0600), 0);
+  EXPECT_EQ(message_of<UsageError>([&] { read("#include \"near.cuh\"\n"); }),
+            (folder_.path() / "src/near.cuh").string() +
+                ":1: #include \"h.cuh\" is a pipe: expected a file");
 }
 
 TEST_F(SourceTreeTest, AMissingSourceIsNamed) {
