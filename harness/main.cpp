@@ -6,9 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <new>
@@ -19,22 +17,21 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/terminal.h"
+#include "base/text.h"
 #include "cli/verbs.h"
 #include "report/entry_json.h"
 #include "worker/worker_main.h"
 
+namespace assay {
 namespace {
 
 /// The value after `--name` among the worker's arguments. Only this program writes them.
 int worker_argument(int argc, char** argv, std::string_view name) {
   for (int i = 2; i + 1 < argc; ++i) {
     if (argv[i] != name) continue;
-    int value = 0;
-    const char* end = argv[i + 1] + std::strlen(argv[i + 1]);
-    if (std::from_chars(argv[i + 1], end, value).ptr == end) return value;
+    if (const auto value = number_of<int>(argv[i + 1])) return *value;
   }
-  throw assay::UsageError(
-      "usage: assay worker --fd N --device INDEX (started by the sweep itself)");
+  throw UsageError("usage: assay worker --fd N --device INDEX (started by the sweep itself)");
 }
 
 /// A file that grows beyond `ulimit -f` is a write that fails, with a sentence, and no signal.
@@ -54,68 +51,47 @@ void open_closed_streams() {
 int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "worker") {
     if (argc > 3 && std::string_view(argv[2]) == "--launch") {
-      return assay::run_launch(argv[3], worker_argument(argc, argv, "--device"));
+      return run_launch(argv[3], worker_argument(argc, argv, "--device"));
     }
-    return assay::run_worker(worker_argument(argc, argv, "--fd"),
-                             worker_argument(argc, argv, "--device"));
+    return run_worker(worker_argument(argc, argv, "--fd"), worker_argument(argc, argv, "--device"));
   }
-  assay::CommandLine command_line(
+  CommandLine command_line(
       "assay tunes and benchmarks CUDA kernels: no wrong kernel and no lucky sample can win,\n"
       "and nothing measured is lost.",
       "assay", "assay " ASSAY_VERSION);
-  assay::Command program = command_line.program();
+  Command program = command_line.program();
   program.require_command();
   program.footer(
       "exit codes: 0 done; 1 the answer is no; 2 a mistake in the command or a file;\n"
       "3 the machine; 130 interrupted\n"
       "first steps: assay doctor; assay list; assay sweep sweeps/gemm.yaml; assay best");
-  assay::add_new(program);
-  assay::add_list(program);
-  assay::add_sweep(program);
-  assay::add_judge(program);
-  assay::add_check(program);
-  assay::add_best(program);
-  assay::add_verify(program);
-  assay::add_show(program);
-  assay::add_inspect(program);
-  assay::add_explain(program);
-  assay::add_profile(program);
-  assay::add_compare(program);
-  assay::add_gate(program);
-  assay::add_history(program);
-  assay::add_report(program);
-  assay::add_export(program);
-  assay::add_cover(program);
-  assay::add_import(program);
-  assay::add_bench(program);
-  assay::add_doctor(program);
-  assay::add_db(program);
-  assay::add_schema(program);
-  assay::add_completion(program);
-  const assay::Verb verb = command_line.parse(argc, argv);
-  assay::catch_interrupts();
+  for (AddVerb* const add :
+       {add_new,    add_list,    add_sweep,   add_judge,   add_check,     add_best,
+        add_verify, add_show,    add_inspect, add_explain, add_profile,   add_compare,
+        add_gate,   add_history, add_report,  add_export,  add_cover,     add_import,
+        add_bench,  add_doctor,  add_db,      add_schema,  add_completion}) {
+    add(program);
+  }
+  const Verb verb = command_line.parse(argc, argv);
+  catch_interrupts();
   return verb();
 }
 
 /// The sentence that goes with an exception, and the exit code.
 struct Failure {
   std::string message;
-  assay::ExitCode code;
+  ExitCode code;
 };
 
 Failure describe(const std::exception& error) {
-  if (dynamic_cast<const assay::UsageError*>(&error)) return {error.what(), assay::kExitUsage};
-  if (dynamic_cast<const assay::Interrupted*>(&error)) {
-    return {error.what(), assay::kExitInterrupted};
-  }
-  if (dynamic_cast<const std::bad_alloc*>(&error)) {
-    return {"out of memory", assay::kExitMachine};
-  }
+  if (dynamic_cast<const UsageError*>(&error)) return {error.what(), kExitUsage};
+  if (dynamic_cast<const Interrupted*>(&error)) return {error.what(), kExitInterrupted};
+  if (dynamic_cast<const std::bad_alloc*>(&error)) return {"out of memory", kExitMachine};
   if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error)) {
     return {fmt::format("{}: {}", file->path1().string(), file->code().message()),
-            assay::is_mistake(file->code()) ? assay::kExitUsage : assay::kExitMachine};
+            is_mistake(file->code()) ? kExitUsage : kExitMachine};
   }
-  return {error.what(), assay::kExitMachine};
+  return {error.what(), kExitMachine};
 }
 
 /// The beginning and the end of a message that quotes too much, such as an expression of 200,000
@@ -129,7 +105,7 @@ std::string shortened(const std::string& message) {
 
 /// Says what went wrong. Whoever asked for JSON gets a document also then, where stdout takes one.
 int fail(const std::exception& error, bool json) {
-  if (dynamic_cast<const assay::Reported*>(&error)) {
+  if (dynamic_cast<const Reported*>(&error)) {
     try {
       std::rethrow_if_nested(error);
     } catch (const std::exception& cause) {
@@ -138,30 +114,31 @@ int fail(const std::exception& error, bool json) {
   }
   const Failure failure = describe(error);
   const std::string message = shortened(failure.message);
-  assay::print_err("assay: {}\n", message);
+  print_err("assay: {}\n", message);
   if (json && std::ferror(stdout) == 0) {
-    assay::write_out(assay::document("error", {{"error", message}}));
+    write_out(document("error", {{"error", message}}));
   }
   return failure.code;
 }
 
 }  // namespace
+}  // namespace assay
 
 int main(int argc, char** argv) {
-  open_closed_streams();
-  fail_where_files_are_limited();
+  assay::open_closed_streams();
+  assay::fail_where_files_are_limited();
   const bool json =
       std::any_of(argv, argv + argc, [](std::string_view word) { return word == "--json"; });
   try {
     try {
-      const int code = run(argc, argv);
+      const int code = assay::run(argc, argv);
       // The library that parses the command line prints its help by itself.
       assay::check_out();
       return code;
     } catch (const std::exception& error) {
-      return fail(error, json);
+      return assay::fail(error, json);
     }
   } catch (const std::exception& error) {
-    return fail(error, false);
+    return assay::fail(error, false);
   }
 }

@@ -4,30 +4,11 @@
 
 namespace assay {
 
-// Each adds one verb to the program. Its options have units in the operands and defaults in the
-// help.
-void add_new(Command program);
-void add_list(Command program);
-void add_sweep(Command program);
-void add_judge(Command program);
-void add_check(Command program);
-void add_best(Command program);
-void add_verify(Command program);
-void add_show(Command program);
-void add_inspect(Command program);
-void add_explain(Command program);
-void add_profile(Command program);
-void add_compare(Command program);
-void add_gate(Command program);
-void add_history(Command program);
-void add_report(Command program);
-void add_export(Command program);
-void add_cover(Command program);
-void add_import(Command program);
-void add_bench(Command program);
-void add_doctor(Command program);
-void add_db(Command program);
-void add_schema(Command program);
-void add_completion(Command program);
+/// Adds one verb to the program. Its options have units in the operands and defaults in the help.
+using AddVerb = void(Command program);
+
+AddVerb add_new, add_list, add_sweep, add_judge, add_check, add_best, add_verify, add_show,
+    add_inspect, add_explain, add_profile, add_compare, add_gate, add_history, add_report,
+    add_export, add_cover, add_import, add_bench, add_doctor, add_db, add_schema, add_completion;
 
 }  // namespace assay
