@@ -34,75 +34,28 @@ struct ReportOptions {
   bool no_code = false;
 };
 
-/// The kernels as they are now: how much a launch has to do is not stored, and a result is stale
-/// where its kernel has changed since.
-class KernelsNow {
- public:
-  explicit KernelsNow(std::filesystem::path folder)
-      : folder_(std::move(folder)), kernels_(folder_.string()) {}
-
-  KernelNow of(const DeviceInfo& device, const TunedRow& row) {
-    KernelNow now;
-    try {
-      if (row.version.contract_hash.empty()) return now;
-      const auto& [kernel, version, include] = kernels_.find(row.best.kernel);
-      if (row.version.source_hash != version.source_hash ||
-          row.version.contract_hash != version.contract_hash) {
-        now.stale = fmt::format("{} has changed since this was measured", kernel.name);
-      }
-      if (row.version.contract_hash != version.contract_hash) return now;
-      const Plan plan = make_plan(kernel, row.problem, row.best.config, device);
-      const std::filesystem::path file = kernel.yaml_path.lexically_relative(folder_);
-      now.work = Work{(file.parent_path() / kernel.name).string(), static_cast<double>(plan.flops),
-                      static_cast<double>(plan.bytes)};
-    } catch (const UsageError&) {
-      // a kernel that is not there; a contract with a mistake is none
+/// A kernel as it is now: how much a launch has to do is not stored, and a result is stale where
+/// its kernel has changed since.
+KernelNow kernel_now(KnownKernels& kernels, const std::filesystem::path& folder,
+                     const DeviceInfo& device, const TunedRow& row) {
+  KernelNow now;
+  try {
+    if (row.version.contract_hash.empty()) return now;
+    const auto& [kernel, version, include] = kernels.find(row.best.kernel);
+    if (row.version.source_hash != version.source_hash ||
+        row.version.contract_hash != version.contract_hash) {
+      now.stale = fmt::format("{} has changed since this was measured", kernel.name);
     }
-    return now;
+    if (row.version.contract_hash != version.contract_hash) return now;
+    const Plan plan = make_plan(kernel, row.problem, row.best.config, device);
+    const std::filesystem::path file = kernel.yaml_path.lexically_relative(folder);
+    now.work = Work{(file.parent_path() / kernel.name).string(), static_cast<double>(plan.flops),
+                    static_cast<double>(plan.bytes)};
+  } catch (const UsageError&) {
+    // a kernel that is not there; a contract with a mistake is none
   }
-
- private:
-  std::filesystem::path folder_;
-  KnownKernels kernels_;
-};
-
-Roofs roofs_of(const DeviceInfo& device) {
-  const std::optional<Ceilings> ceilings = load_ceilings(device);
-  if (!ceilings) return {};
-  return {ceilings->read_bytes_per_s, ceilings->l2_bytes_per_s};
+  return now;
 }
-
-/// What became of the results since the run that --baseline names.
-class Comparer {
- public:
-  explicit Comparer(const ReportOptions& options) : margin_ratio_(parse_margin(options.margin)) {
-    if (!options.baseline.empty()) before_ = load_run(options.baseline, options.filter);
-  }
-
-  /// Nothing without a baseline, or if the two have nothing in common.
-  std::optional<RunComparison> compare(const Run& after) {
-    if (!before_) return std::nullopt;
-    try {
-      RunComparison comparison = compare_runs(*before_, after, margin_ratio_);
-      is_any_ = true;
-      return comparison;
-    } catch (const UsageError& error) {
-      why_none_ = error.what();
-      return std::nullopt;
-    }
-  }
-
-  /// Throws UsageError if there is a baseline, and nothing could be compared with it.
-  void require_any() const {
-    if (before_ && !is_any_) throw UsageError(why_none_);
-  }
-
- private:
-  double margin_ratio_;
-  std::optional<Run> before_;
-  bool is_any_ = false;
-  std::string why_none_;
-};
 
 int run_report(const ReportOptions& options) {
   if (std::filesystem::is_directory(options.html)) {
@@ -112,7 +65,7 @@ int run_report(const ReportOptions& options) {
   std::vector<std::string> paths = options.paths;
   if (paths.empty()) paths = {open_results(ResultOptions()).path().string()};
   const std::filesystem::path folder = kernel_folder(options.kernels);
-  KernelsNow kernels(folder);
+  KnownKernels kernels(folder.string());
   FigureSource figures(folder, {});
   // Codes are compiled to be read, about half a second each: with many winners that takes a while.
   const std::vector<std::string> files = run_files(paths);
@@ -135,24 +88,36 @@ int run_report(const ReportOptions& options) {
     };
   }
   PageData page(
-      [&](const DeviceInfo& device, const TunedRow& row) { return kernels.of(device, row); },
-      roofs_of,
+      [&](const DeviceInfo& device, const TunedRow& row) {
+        return kernel_now(kernels, folder, device, row);
+      },
+      load_ceilings,
       [&](const TrialRow& row) { return figures.of_trial(row, FigureSource::Code::leave); },
       std::move(code_of), std::move(code_ahead));
   HistoryBuilder history;
-  Comparer comparer(options);
+  const double margin_ratio = parse_margin(options.margin);
+  std::optional<Run> before;
+  if (!options.baseline.empty()) before = load_run(options.baseline, options.filter);
+  bool has_compared = false;
+  std::string why_not;
   for (const std::string& path : files) {
     check_interrupt();
     source = std::filesystem::path(path).filename().string();
     RunBuilder tried;
-    const bool has_baseline = !options.baseline.empty();
     const Results results = Store::open_readonly(path).results(
         filter, [&](const TrialRow& trial, const Results& known) {
-          if (has_baseline) tried.add(trial);
+          if (before) tried.add(trial);
           return page.take(trial, known);
         });
     std::optional<RunComparison> since;
-    if (has_baseline) since = comparer.compare(tried.finish(source, results.ranks));
+    if (before) {
+      try {
+        since = compare_runs(*before, tried.finish(source, results.ranks), margin_ratio);
+        has_compared = true;
+      } catch (const UsageError& error) {  // the two have nothing in common
+        why_not = error.what();
+      }
+    }
     check_interrupt();
     page.add(source, results, since ? &*since : nullptr);
     check_interrupt();
@@ -164,7 +129,7 @@ int run_report(const ReportOptions& options) {
     print_err("no finished trial in {}; there is nothing to show\n", fmt::join(paths, ", "));
     return kExitNo;
   }
-  comparer.require_any();
+  if (before && !has_compared) throw UsageError(why_not);
   const std::string html = page_html(page.json(history.finish(kLeastChangeRatio)));
   check_interrupt();
   create_folder_of(options.html);

@@ -210,10 +210,10 @@ struct PageData::Taken : Question {
   std::string finished_at = {};  // of the last
 };
 
-PageData::PageData(KernelNowOf kernel_now_of, RoofsOf roofs_of, FiguresOf figures_of,
+PageData::PageData(KernelNowOf kernel_now_of, CeilingsOf ceilings_of, FiguresOf figures_of,
                    CodeOf code_of, CodeAhead code_ahead)
     : kernel_now_of_(std::move(kernel_now_of)),
-      roofs_of_(std::move(roofs_of)),
+      ceilings_of_(std::move(ceilings_of)),
       figures_of_(std::move(figures_of)),
       code_of_(std::move(code_of)),
       code_ahead_(std::move(code_ahead)) {}
@@ -334,9 +334,9 @@ std::string PageData::json(const std::vector<ResultHistory>& histories) const {
       trials += (trials.empty() ? "" : ",") + (question.trials ? question.trials->json() : "null");
     if (!devices.contains(table.device.slug())) {
       Json device = device_json(table.device);
-      const Roofs roofs = roofs_of_(table.device);
-      device["memory_bytes_per_s"] = five_digits(roofs.memory_bytes_per_s);
-      device["l2_bytes_per_s"] = five_digits(roofs.l2_bytes_per_s);
+      const Ceilings ceilings = ceilings_of_(table.device).value_or(Ceilings{});
+      device["memory_bytes_per_s"] = five_digits(ceilings.read_bytes_per_s);
+      device["l2_bytes_per_s"] = five_digits(ceilings.l2_bytes_per_s);
       devices[table.device.slug()] = std::move(device);
     }
     Json json{{"op", table.op},

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "messages/requests.h"
 #include "report/explain.h"
 #include "report/history.h"
 #include "report/inspect_view.h"
@@ -30,12 +31,8 @@ struct KernelNow {
 };
 using KernelNowOf = std::function<KernelNow(const DeviceInfo&, const TunedRow&)>;
 
-/// Rates that a GPU reaches at most, as far as they were measured; else 0.
-struct Roofs {
-  double memory_bytes_per_s = 0;
-  double l2_bytes_per_s = 0;
-};
-using RoofsOf = std::function<Roofs(const DeviceInfo&)>;
+/// What a GPU reaches at most, if that was measured.
+using CeilingsOf = std::function<std::optional<Ceilings>(const DeviceInfo&)>;
 
 /// What is known of a trial that was timed; see report/explain.h.
 using FiguresOf = std::function<Figures(const TrialRow&)>;
@@ -50,7 +47,7 @@ using CodeAhead = std::function<void(const TrialRow&, const std::string& baselin
 class PageData {
  public:
   /// Without `code_of`, the page says nothing of instructions.
-  PageData(KernelNowOf kernel_now_of, RoofsOf roofs_of, FiguresOf figures_of, CodeOf code_of,
+  PageData(KernelNowOf kernel_now_of, CeilingsOf ceilings_of, FiguresOf figures_of, CodeOf code_of,
            CodeAhead code_ahead);
   ~PageData();
 
@@ -76,7 +73,7 @@ class PageData {
   void keep(const Key& key, Answered question);
 
   KernelNowOf kernel_now_of_;
-  RoofsOf roofs_of_;
+  CeilingsOf ceilings_of_;
   FiguresOf figures_of_;
   CodeOf code_of_;
   CodeAhead code_ahead_;

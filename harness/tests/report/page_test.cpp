@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 Problem problem() { return example::problem(16, 64); }
 
 KernelNow no_kernel(const DeviceInfo&, const TunedRow&) { return {}; }
-Roofs no_roofs(const DeviceInfo&) { return {}; }
+std::optional<Ceilings> no_ceilings(const DeviceInfo&) { return {}; }
 
 Results results_of(double best_ns, const std::string& finished_at) {
   Results results;
@@ -57,7 +57,7 @@ CodeCounts code_of(const TrialRow& row, const std::string& baseline) {
 Json page_of(const std::vector<Results>& files, KernelNowOf kernel_now_of = no_kernel) {
   std::set<std::pair<const TrialRow*, std::string>> told;
   PageData page(
-      std::move(kernel_now_of), no_roofs, figures_of,
+      std::move(kernel_now_of), no_ceilings, figures_of,
       [&](const TrialRow& row, const std::string& baseline) {
         EXPECT_TRUE(told.contains({&row, baseline})) << "not told ahead";
         return code_of(row, baseline);
@@ -199,7 +199,7 @@ TEST(PageData, SaysWhyTheWinnerIsFaster) {
 // A page that goes to others may not say what is in the code.
 TEST(PageData, SaysNothingOfInstructionsWithoutCode) {
   const Results results = results_of(1000, "2026-11-20T00:00:00Z");
-  PageData page(no_kernel, no_roofs, figures_of, nullptr, nullptr);
+  PageData page(no_kernel, no_ceilings, figures_of, nullptr, nullptr);
   for (const TrialRow& row : results.trials) page.take(row, results);
   page.add("file", results);
   const Json why = Json::parse(page.json({}))["questions"][0]["why"];
