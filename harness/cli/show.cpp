@@ -98,8 +98,8 @@ int run_show(ShowOptions options) {
   }
   if (!options.json) {
     const Terminal terminal = stdout_terminal();
-    write_out(options.failures ? failures_text(std::move(rows), options.limit, terminal)
-              : options.times  ? times_text(std::move(rows), options.limit, terminal)
+    write_out(options.failures ? failures_text(rows, options.limit, terminal)
+              : options.times  ? times_text(rows, options.limit, terminal)
                                : counts_text(rows, terminal));
   }
   return kExitDone;

@@ -31,14 +31,6 @@ std::string status_text(const Outcome& outcome) {
   return assay::status_text(outcome.status, outcome.kind);
 }
 
-std::string timed_status(const Outcome& outcome) {
-  return status_text(outcome) + (outcome.timing->censored() ? ", stopped early" : "");
-}
-
-std::string clock_cell(const Timing& timing) {
-  return timing.clock_mhz > 0 ? fmt::format("{:.0f} MHz", timing.clock_mhz) : "-";
-}
-
 /// How the first `shown` rows write their configurations, by kernel.
 std::map<std::string, ConfigText> config_texts(const std::vector<TrialRow>& rows,
                                                std::size_t shown) {
@@ -340,7 +332,6 @@ std::vector<TrialRow> timed_trials(std::vector<TrialRow> rows) {
     return std::strong_order(a.record.outcome.timing->median_ns,
                              b.record.outcome.timing->median_ns) < 0;
   };
-  if (std::ranges::is_sorted(rows, before)) return rows;
   // Rows are large: they are moved once, when their order is known.
   std::vector<TrialRow*> order;
   order.reserve(rows.size());
@@ -353,8 +344,8 @@ std::vector<TrialRow> timed_trials(std::vector<TrialRow> rows) {
   return sorted;
 }
 
-std::string times_text(std::vector<TrialRow> rows, std::size_t limit, const Terminal& terminal) {
-  const std::vector<TrialRow> timed = timed_trials(std::move(rows));
+std::string times_text(const std::vector<TrialRow>& timed, std::size_t limit,
+                       const Terminal& terminal) {
   const std::size_t shown = shown_of(timed.size(), limit);
   const std::map<std::string, ConfigText> texts = config_texts(timed, shown);
   Table table({">id", "problem", "kernel", "configuration", ">time", "?>roofline", ">clock",
@@ -364,17 +355,18 @@ std::string times_text(std::vector<TrialRow> rows, std::size_t limit, const Term
     const Timing& timing = *trial.outcome.timing;
     table.add_row({std::to_string(timed[i].id), to_text(trial.problem), trial.kernel.name,
                    texts.at(trial.kernel.name).line(trial.config), format_time(timing.median_ns),
-                   roofline_cell(timing), clock_cell(timing),
+                   roofline_cell(timing),
+                   timing.clock_mhz > 0 ? fmt::format("{:.0f} MHz", timing.clock_mhz) : "-",
                    reported_cell(trial.compile, trial.compile.registers),
                    reported_cell(trial.compile, trial.compile.spill_bytes),
-                   timed_status(trial.outcome),
+                   status_text(trial.outcome) + (timing.censored() ? ", stopped early" : ""),
                    measured_text(timed[i].provenance, trial.finished_at)});
   }
   return table.text(terminal) + notes_text(texts, terminal) + left_out(timed.size(), shown);
 }
 
-std::string failures_text(std::vector<TrialRow> rows, std::size_t limit, const Terminal& terminal) {
-  const std::vector<TrialRow> failed = failed_trials(std::move(rows));
+std::string failures_text(const std::vector<TrialRow>& failed, std::size_t limit,
+                          const Terminal& terminal) {
   const std::size_t shown = shown_of(failed.size(), limit);
   const auto texts = config_texts(failed, shown);
   Table table({">id", "kernel", "problem", "configuration", "status", "reason"});

@@ -27,21 +27,18 @@ std::string trial_json(const TrialRow& row, std::int64_t memory_bytes = 0);
 std::string counts_text(const std::vector<TrialRow>& rows, const Terminal& terminal = {});
 std::string counts_json(const std::vector<TrialRow>& rows);
 
-/// Trials that were timed, fastest first within a problem, at most `limit` (0: all). Says how many
-/// are left out.
-std::string times_text(std::vector<TrialRow> rows, std::size_t limit,
-                       const Terminal& terminal = {});
-
-/// Trials that failed, with the first line of the reason, at most `limit` (0: all).
-std::string failures_text(std::vector<TrialRow> rows, std::size_t limit,
-                          const Terminal& terminal = {});
-
-/// {"trials": [...], "left_out": n}: `rows` in their order.
-std::string trials_json(const std::vector<TrialRow>& rows, std::size_t limit);
-
-/// The rows that failed; those that were timed, in the order of times_text.
+/// The rows that failed; those that were timed, fastest first within a problem.
 std::vector<TrialRow> failed_trials(std::vector<TrialRow> rows);
 std::vector<TrialRow> timed_trials(std::vector<TrialRow> rows);
+
+/// What timed_trials() leaves, at most `limit` (0: all). Says how many are left out.
+std::string times_text(const std::vector<TrialRow>& timed, std::size_t limit,
+                       const Terminal& terminal = {});
+/// What failed_trials() leaves, with the first line of the reason, likewise.
+std::string failures_text(const std::vector<TrialRow>& failed, std::size_t limit,
+                          const Terminal& terminal = {});
+/// {"trials": [...], "left_out": n}: `rows` in their order.
+std::string trials_json(const std::vector<TrialRow>& rows, std::size_t limit);
 
 /// Each question that the results answer: how the search came to its best time, and the times of
 /// those that were re-ranked, with their spread. Both are drawn on a terminal.

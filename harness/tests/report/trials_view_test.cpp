@@ -133,18 +133,18 @@ TEST(Counts, SumToTheNumberOfTrials) {
 }
 
 TEST(Times, SayHowManyAreLeftOut) {
-  EXPECT_THAT(times_text(rows(), 1), HasSubstr("1 more"));
-  EXPECT_THAT(times_text(rows(), 2), Not(HasSubstr("more")));
+  EXPECT_THAT(times_text(timed_trials(rows()), 1), HasSubstr("1 more"));
+  EXPECT_THAT(times_text(timed_trials(rows()), 2), Not(HasSubstr("more")));
 }
 
 TEST(Failures, ShowTheFirstLineThatSaysSomething) {
-  const std::string text = failures_text(rows(), 0);
+  const std::string text = failures_text(failed_trials(rows()), 0);
   EXPECT_THAT(text, HasSubstr("gemm.cu(12): error: too much shared memory"));
   EXPECT_THAT(text, Not(HasSubstr("1 error detected")));
   EXPECT_THAT(text, Not(HasSubstr("STAGES=3  correct")));
-  EXPECT_THAT(failures_text(rows(), 1), HasSubstr("1 more"));
+  EXPECT_THAT(failures_text(failed_trials(rows()), 1), HasSubstr("1 more"));
   for (const std::size_t columns : {60, 80, 120}) {
-    std::istringstream lines(failures_text(rows(), 0, {columns}));
+    std::istringstream lines(failures_text(failed_trials(rows()), 0, {columns}));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(width_of(line), columns) << line;
   }
 }
