@@ -55,14 +55,6 @@ std::map<std::string, int> stale_counts(const RunComparison& comparison) {
   return counts;
 }
 
-std::string stale_text(const RunComparison& comparison) {
-  std::string text;
-  for (const auto& [change, count] : stale_counts(comparison)) {
-    text += fmt::format("  {} ({} of {} results)\n", change, count, comparison.results.size());
-  }
-  return text.empty() ? "" : "stale, since these changed:\n" + text;
-}
-
 /// Adds NAME, NAME_low and NAME_high.
 void add_interval(Json& json, const std::string& name, const std::optional<Interval>& ratio) {
   json[name] = ratio ? finite_or_null(ratio->value) : Json(nullptr);
@@ -126,13 +118,6 @@ std::vector<const ComparedResult*> by_weight(const RunComparison& comparison,
     return std::pair(gate == Gate::failed ? 0 : gate == Gate::undecided ? 1 : 2, result->fate);
   });
   return results;
-}
-
-std::string message_of(const ComparedResult& result) {
-  std::string text = fmt::format("{} {}", to_text(result.fate), change_text(result));
-  const std::string remarks = remarks_text(result);
-  if (!remarks.empty()) text += "; " + remarks;
-  return text;
 }
 
 }  // namespace
@@ -222,8 +207,11 @@ std::string comparison_text(const RunComparison& comparison, Shown shown,
     }
     if (!table.empty()) text += fmt::format("\n{}\n\n{}", heading, table.text(terminal));
   }
-  const std::string stale = stale_text(comparison);
-  if (!stale.empty()) text += '\n' + stale;
+  const std::map<std::string, int> stale = stale_counts(comparison);
+  if (!stale.empty()) text += "\nstale, since these changed:\n";
+  for (const auto& [change, count] : stale) {
+    text += fmt::format("  {} ({} of {} results)\n", change, count, results.size());
+  }
   if (const std::string slower = slower_code_text(comparison); !slower.empty()) {
     text += '\n' + folded_text(slower, terminal);
   }
@@ -327,8 +315,10 @@ std::string gate_junit(const RunComparison& comparison, const Allowed& allowed) 
     const std::string_view tag = gate == Gate::failed      ? "failure"
                                  : gate == Gate::undecided ? "error"
                                                            : "skipped";
-    cases += fmt::format(">\n    <{} message=\"{}\"/>\n  </testcase>\n", tag,
-                         xml_text(message_of(result)));
+    const std::string remarks = remarks_text(result);
+    cases += fmt::format(">\n    <{} message=\"{} {}{}{}\"/>\n  </testcase>\n", tag,
+                         to_text(result.fate), change_text(result), remarks.empty() ? "" : "; ",
+                         xml_text(remarks));
   }
   const std::string slower = slower_code_text(comparison);
   if (!slower.empty()) {
