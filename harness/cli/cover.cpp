@@ -173,21 +173,15 @@ Json cover_json(const CoveredTable& covered) {
 
 /// What the rows of a pack cost for the problems of a table, perhaps on another GPU than theirs.
 struct PackRegret {
-  struct OfProblem {
-    Problem problem;
-    double ratio = 0;
-  };
-
-  std::string op, device;
   Ratios ratios = {};
-  std::vector<OfProblem> problems = {};
+  Json problems = Json::array();
   int num_missing = 0;  // of which the pack has no row, or whose configuration was not measured
 };
 
 PackRegret regret_of(const Pack& pack, TunedTable table, const Results& results) {
   table = unique_problems(std::move(table), results.trials);
   const MeasuredConfigs measured = measured_configs(table, results);
-  PackRegret regret{table.op, table.device.name};
+  PackRegret regret;
   const auto time_ns = [&](const PackTable& packed, const PackRow& row, std::size_t problem) {
     const bool is_same_gpu = packed.device.name == table.device.name;
     if (is_library_as_fast(row, is_same_gpu)) {
@@ -215,7 +209,8 @@ PackRegret regret_of(const Pack& pack, TunedTable table, const Results& results)
     if (std::isfinite(least_ns)) {
       const double ratio = least_ns / measured.times.fastest_ns(i);
       regret.ratios.add(ratio);
-      regret.problems.push_back({table.entries[i].problem, ratio});
+      regret.problems.push_back(
+          {{"problem", problem_json(table.entries[i].problem)}, {"regret_ratio", ratio}});
     } else {
       ++regret.num_missing;
     }
@@ -231,17 +226,15 @@ int run_regret(const CoverOptions& options, const std::vector<TunedTable>& table
     const PackRegret regret = regret_of(file.pack(), table, results);
     if (options.json) {
       all.push_back(
-          {{"op", regret.op}, {"device", regret.device}, {"num_missing", regret.num_missing}});
+          {{"op", table.op}, {"device", table.device.name}, {"num_missing", regret.num_missing}});
       all.back().update(ratios_json(regret.ratios));
-      all.back()["problems"] = json_list(regret.problems, [](const PackRegret::OfProblem& each) {
-        return Json{{"problem", problem_json(each.problem)}, {"regret_ratio", each.ratio}};
-      });
+      all.back()["problems"] = regret.problems;
       continue;
     }
     print_out(
         "{} of {} on {}: slower than the fastest of {} problems by {} in the geometric mean, by {} "
         "at most; {} problems were not measured with it\n",
-        options.pack, regret.op, regret.device, regret.ratios.count,
+        options.pack, table.op, table.device.name, regret.ratios.count,
         percent_over(regret.ratios.mean()), percent_over(regret.ratios.largest),
         regret.num_missing);
   }

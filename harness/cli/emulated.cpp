@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <future>
 #include <optional>
-#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"

@@ -64,12 +64,8 @@ bool is_refuted(const TunedTable& table, const TunedRow& entry) {
 }
 
 /// Tables, and the results that they were made of.
-struct LoadedTables {
-  std::vector<TunedTable> tables;
-  Results results;
-};
-
-LoadedTables load_tables(const ExportOptions& options, const Store& store) {
+std::pair<std::vector<TunedTable>, Results> load_tables(const ExportOptions& options,
+                                                        const Store& store) {
   Filter filter = options.results.filter(Status::correct);
   // Winners of one kernel are chosen below: a verdict is of all kernels that competed.
   const std::string kernel = is_lookup(options.format) ? std::exchange(filter.kernel, "") : "";

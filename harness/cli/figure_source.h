@@ -10,7 +10,6 @@
 #include "cli/known_code.h"
 #include "compile/nvrtc_compiler.h"
 #include "report/explain.h"
-#include "spec/kernel_spec.h"
 #include "store/store.h"
 
 namespace assay {

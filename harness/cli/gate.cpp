@@ -76,21 +76,13 @@ void write_report(const std::string& path, const std::string& text) {
   write_file_atomic(path, text);
 }
 
-int exit_code(Gate gate) {
-  if (gate == Gate::passed) return kExitDone;
-  return gate == Gate::failed ? kExitNo : kExitUndecided;
-}
-
 int run_gate(const GateOptions& options) {
   const double margin_ratio = parse_margin(options.margin);
   Allowed allowed;
-  for (const Fate fate : {Fate::unsure, Fate::gone, Fate::not_comparable}) {
-    for (const std::string& word : options.allowed) {
-      const std::string name(to_text(fate));
-      if (word == name || (word == "not-comparable" && fate == Fate::not_comparable)) {
-        allowed.insert(fate);
-      }
-    }
+  for (const std::string& word : options.allowed) {
+    allowed.insert(word == "unsure" ? Fate::unsure
+                   : word == "gone" ? Fate::gone
+                                    : Fate::not_comparable);
   }
   const Run before = load_run(options.baseline, options.filter);
   Run after = load_run(options.run, options.filter);
@@ -112,7 +104,8 @@ int run_gate(const GateOptions& options) {
     print_out("{}{}\n", comparison_text(comparison, Shown::notable, terminal),
               styled(fmt::format("gate: {}", to_text(gate)), style));
   }
-  return exit_code(gate);
+  if (gate == Gate::undecided) return kExitUndecided;
+  return gate == Gate::failed ? kExitNo : kExitDone;
 }
 
 struct CompareOptions {

@@ -1,7 +1,5 @@
 #include "cli/known_code.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 

@@ -46,21 +46,6 @@ Store open(const std::string& path) {
   return store;
 }
 
-struct Source {
-  std::string path;
-  std::string sweep;  // or empty
-};
-
-/// A file whose own name has a # is that file.
-Source parse_source(const std::string& text) {
-  const std::size_t mark = text.rfind('#');
-  if (mark == std::string::npos || std::filesystem::exists(text)) return {text, ""};
-  if (mark + 1 == text.size()) {
-    throw UsageError("expected a sweep's name or number after the # of \"{}\"", text);
-  }
-  return {text.substr(0, mark), text.substr(mark + 1)};
-}
-
 std::string sweeps_text(const std::vector<StoredSweep>& sweeps) {
   constexpr std::size_t kMost = 12;
   std::string text;
@@ -154,10 +139,14 @@ void add_margin(Command verb, std::string& margin) {
 }
 
 Run load_run(const std::string& text, const ResultOptions& asked) {
-  const Source source = parse_source(text);
-  const Store store = Store::open_readonly(source.path);
+  // A file whose own name has a # is that file.
+  const std::size_t mark = std::filesystem::exists(text) ? std::string::npos : text.rfind('#');
+  if (mark != std::string::npos && mark + 1 == text.size()) {
+    throw UsageError("expected a sweep's name or number after the # of \"{}\"", text);
+  }
+  const Store store = Store::open_readonly(text.substr(0, mark));
   Filter filter = asked.filter();
-  if (!source.sweep.empty()) ask_for_sweep(store, source.sweep, filter);
+  if (mark != std::string::npos) ask_for_sweep(store, text.substr(mark + 1), filter);
   Run run = make_run(text, store, filter);
   if (!run.results.empty()) return run;
   const Run all = make_run(text, store, {});

@@ -18,7 +18,6 @@
 #include "base/text.h"
 #include "cli/emulated.h"
 #include "cli/include_path.h"
-#include "cli/known_code.h"
 #include "cli/sweep_summary.h"
 #include "cli/sweep_target.h"
 #include "cli/verbs.h"
