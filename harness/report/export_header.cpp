@@ -133,48 +133,42 @@ Identifiers identifiers(const std::vector<std::string>& names, const std::string
   return result;
 }
 
-/// The type of a parameter's field: text where any entry has a word, else the smallest of int and
-/// std::int64_t.
-enum class FieldType { integer, long_integer, word };
+/// The type of a member of Problem or Config: of several, the last one that a row needs.
+enum class MemberType { integer, long_integer, real, word };
+constexpr std::string_view kDeclarations[] = {"int {} = 0", "std::int64_t {} = 0", "double {} = 0",
+                                              "std::string_view {}{{}}"};
 
-struct Field {
+struct Member {
   std::string name;
-  FieldType type = FieldType::integer;
+  MemberType type;
 };
 
-std::vector<Field> fields_of(const TunedTable& table) {
-  std::vector<Field> fields;
+/// What the rows have under names. The least type of all is `integer`, and what is no integer has
+/// the type `other`.
+template <class Values>
+std::vector<Member> members_of(const TunedTable& table, MemberType integer, MemberType other,
+                               const Values& (*values_of)(const TunedRow&)) {
+  std::vector<Member> members;
   for (const TunedRow& entry : table.entries) {
-    for (const auto& [name, value] : entry.best.config) {
-      Field* field = find_named(fields, name);
-      if (field == nullptr) field = &fields.emplace_back(Field{name});
-      FieldType type = FieldType::word;
+    for (const auto& [name, value] : values_of(entry)) {
+      Member* member = find_named(members, name);
+      if (member == nullptr) member = &members.emplace_back(Member{name, integer});
+      MemberType type = other;
       if (const auto* number = std::get_if<std::int64_t>(&value)) {
         const bool fits = *number >= std::numeric_limits<int>::min() &&
                           *number <= std::numeric_limits<int>::max();
-        type = fits ? FieldType::integer : FieldType::long_integer;
+        type = fits ? MemberType::integer : MemberType::long_integer;
       }
-      field->type = std::max(field->type, type);
+      member->type = std::max(member->type, type);
     }
   }
-  return fields;
+  return members;
 }
 
-std::vector<std::string> dims_of(const TunedTable& table) {
-  std::vector<std::string> dims;
-  for (const TunedRow& entry : table.entries) {
-    for (const auto& [name, value] : entry.problem) add_once(dims, name);
-  }
-  return dims;
-}
-
-/// Whether some problem has a number that is no integer under this name.
-bool is_real(const TunedTable& table, const std::string& name) {
-  const auto has_real = [&](const TunedRow& entry) {
-    const Number* const value = find_value(entry.problem, name);
-    return value != nullptr && std::holds_alternative<double>(*value);
-  };
-  return std::ranges::any_of(table.entries, has_real);
+Identifiers identifiers(const std::vector<Member>& members, const std::string& scope) {
+  std::vector<std::string> names;
+  for (const Member& member : members) names.push_back(member.name);
+  return identifiers(names, scope);
 }
 
 std::vector<std::string> kernels_of(const TunedTable& table) {
@@ -189,59 +183,52 @@ std::string literal(std::int64_t value) {
   return std::to_string(value);
 }
 
-std::string problem_text(const TunedTable& table, const Problem& problem,
-                         const std::vector<std::string>& dims, const Identifiers& names) {
-  std::vector<std::string> parts;
-  for (const std::string& dim : dims) {
-    std::string text = "0";
-    if (const Number* const value = find_value(problem, dim)) {
-      // A double takes no integer that it cannot hold exactly.
-      const auto* integer = is_real(table, dim) ? nullptr : std::get_if<std::int64_t>(value);
-      text = integer ? literal(*integer) : to_text(Number(to_real(*value)));
-    }
-    parts.push_back(fmt::format("/*{}=*/{}", names.at(dim), text));
-  }
-  return fmt::format("{{{}}}", fmt::join(parts, ", "));
+std::string literal(const Number& value, MemberType type) {
+  // A double takes no integer that it cannot hold exactly.
+  const auto* integer = type == MemberType::real ? nullptr : std::get_if<std::int64_t>(&value);
+  return integer ? literal(*integer) : to_text(Number(to_real(value)));
 }
 
-std::string config_text(const Config& config, const std::vector<Field>& fields,
+std::string literal(const Value& value, MemberType type) {
+  const auto* integer = type == MemberType::word ? nullptr : std::get_if<std::int64_t>(&value);
+  return integer ? literal(*integer) : literal(to_text(value));
+}
+
+template <class Values>
+std::string values_text(const Values& values, const std::vector<Member>& members,
                         const Identifiers& names) {
   std::vector<std::string> parts;
-  for (const Field& field : fields) {
-    std::string text = field.type == FieldType::word ? "{}" : "0";
-    if (const Value* const value = find_value(config, field.name)) {
-      const auto* integer =
-          field.type == FieldType::word ? nullptr : std::get_if<std::int64_t>(value);
-      text = integer ? literal(*integer) : literal(to_text(*value));
-    }
-    parts.push_back(fmt::format("/*{}=*/{}", names.at(field.name), text));
+  for (const auto& [name, type] : members) {
+    const auto* const value = find_value(values, name);
+    const std::string none = type == MemberType::word ? "{}" : "0";
+    parts.push_back(fmt::format("/*{}=*/{}", names.at(name), value ? literal(*value, type) : none));
   }
   return fmt::format("{{{}}}", fmt::join(parts, ", "));
 }
 
-/// The operator that ends a struct, and the struct's end.
-std::string equality_text(const std::string& type, const std::vector<std::string>& members,
-                          const Identifiers& names) {
+std::string struct_text(const std::string& type, const std::vector<Member>& members,
+                        const Identifiers& names) {
+  std::string out = fmt::format("struct {} {{\n", type);
   std::vector<std::string> parts;
-  for (const std::string& member : members) {
-    parts.push_back(fmt::format("a.{0} == b.{0}", names.at(member)));
+  for (const Member& member : members) {
+    const std::string_view declaration = kDeclarations[static_cast<std::size_t>(member.type)];
+    const std::string& name = names.at(member.name);
+    out += fmt::format("  {};\n", fmt::format(fmt::runtime(declaration), name));
+    parts.push_back(fmt::format("a.{0} == b.{0}", name));
   }
   if (parts.empty()) {
-    return fmt::format(
-        "  friend constexpr bool operator==(const {0}&, const {0}&) {{ return true; "
-        "}}\n}};\n\n",
-        type);
+    return out + fmt::format(
+                     "  friend constexpr bool operator==(const {0}&, const {0}&) {{ return true; "
+                     "}}\n}};\n\n",
+                     type);
   }
-  return fmt::format(
-      "  friend constexpr bool operator==(const {0}& a, const {0}& b) {{\n    return {1};\n  }}\n"
-      "  friend constexpr bool operator!=(const {0}& a, const {0}& b) {{ return !(a == b); }}\n"
-      "}};\n\n",
-      type, fmt::join(parts, " &&\n           "));
-}
-
-bool prepares(const TunedTable& table) {
-  return std::ranges::any_of(table.entries,
-                             [](const TunedRow& entry) { return entry.prepared.has_value(); });
+  return out +
+         fmt::format(
+             "  friend constexpr bool operator==(const {0}& a, const {0}& b) {{\n    return "
+             "{1};\n  }}\n"
+             "  friend constexpr bool operator!=(const {0}& a, const {0}& b) {{ return !(a == b); "
+             "}}\n}};\n\n",
+             type, fmt::join(parts, " &&\n           "));
 }
 
 /// What the header says of kernels that prepare. Whoever launches one without is given nonsense.
@@ -281,11 +268,13 @@ std::string margin_text(const TunedRow& entry) {
 
 std::string op_text(const TunedTable& table, const std::string& name_space,
                     const std::map<std::string, KernelSpec>& contracts) {
-  const std::vector<std::string> dims = dims_of(table);
   const std::vector<std::string> kernels = kernels_of(table);
-  const std::vector<Field> fields = fields_of(table);
-  std::vector<std::string> params;
-  for (const Field& field : fields) params.push_back(field.name);
+  const std::vector<Member> dims =
+      members_of<Problem>(table, MemberType::long_integer, MemberType::real,
+                          [](const TunedRow& entry) -> const Problem& { return entry.problem; });
+  const std::vector<Member> params =
+      members_of<Config>(table, MemberType::integer, MemberType::word,
+                         [](const TunedRow& entry) -> const Config& { return entry.best.config; });
   const Identifiers dim_names = identifiers(dims, "Problem");
   const Identifiers kernel_names = identifiers(kernels, "");
   const Identifiers param_names = identifiers(params, "Config");
@@ -302,12 +291,7 @@ std::string op_text(const TunedTable& table, const std::string& name_space,
       fmt::format("inline constexpr std::string_view kProtocol = {};\n\n", literal(table.protocol));
   out += "enum class Match { exact, nearest, fallback };\n\n";
 
-  out += "struct Problem {\n";
-  for (const std::string& dim : dims) {
-    out += fmt::format("  {} {} = 0;\n", is_real(table, dim) ? "double" : "std::int64_t",
-                       dim_names.at(dim));
-  }
-  out += equality_text("Problem", dims, dim_names);
+  out += struct_text("Problem", dims, dim_names);
 
   out += "enum class Kernel {";
   for (std::size_t i = 0; i < kernels.size(); ++i) {
@@ -320,17 +304,11 @@ std::string op_text(const TunedTable& table, const std::string& name_space,
   }
   out += "  }\n  return {};\n}\n\n";
 
-  const bool has_prepared = prepares(table);
+  const bool has_prepared = std::ranges::any_of(
+      table.entries, [](const TunedRow& entry) { return entry.prepared.has_value(); });
   if (has_prepared) out += preparing_text(table, kernels, kernel_names);
-  out += "/// A parameter that the kernel does not have is 0, or empty.\nstruct Config {\n";
-  for (const Field& field : fields) {
-    constexpr std::string_view kDeclarations[] = {"int {} = 0", "std::int64_t {} = 0",
-                                                  "std::string_view {}{{}}"};
-    const std::string_view declaration = kDeclarations[static_cast<std::size_t>(field.type)];
-    out +=
-        fmt::format("  {};\n", fmt::format(fmt::runtime(declaration), param_names.at(field.name)));
-  }
-  out += equality_text("Config", params, param_names);
+  out += "/// A parameter that the kernel does not have is 0, or empty.\n";
+  out += struct_text("Config", params, param_names);
 
   out += "struct Entry {\n  Problem problem;\n  Kernel kernel;\n  Config config;\n";
   out += "  double time_ns;  // median\n";
@@ -343,18 +321,18 @@ std::string op_text(const TunedTable& table, const std::string& name_space,
     const Prepared prepare = entry.prepared.value_or(Prepared{0, 0});
     const std::string prepared =
         has_prepared ? fmt::format(", {}, {}", prepare.time_ns, prepare.bytes) : "";
-    out += fmt::format(
-        "    // {}\n    {{{},\n     Kernel::{},\n     {},\n     {}{}}},\n",
-        comment(margin_text(entry)), problem_text(table, entry.problem, dims, dim_names),
-        kernel_names.at(entry.best.kernel), config_text(entry.best.config, fields, param_names),
-        entry.time_ns.value, prepared);
+    out += fmt::format("    // {}\n    {{{},\n     Kernel::{},\n     {},\n     {}{}}},\n",
+                       comment(margin_text(entry)), values_text(entry.problem, dims, dim_names),
+                       kernel_names.at(entry.best.kernel),
+                       values_text(entry.best.config, params, param_names), entry.time_ns.value,
+                       prepared);
   }
   out += fmt::format("}};\ninline constexpr std::size_t kFallback = {};\n", table.fallback);
   out += "inline constexpr double kMaxFactor = 16;\n";
 
   std::string adds;
-  for (const std::string& dim : dims) {
-    adds += fmt::format("  add(a.{0}, b.{0});\n", dim_names.at(dim));
+  for (const Member& dim : dims) {
+    adds += fmt::format("  add(a.{0}, b.{0});\n", dim_names.at(dim.name));
   }
   std::string lookup(kLookup);
   lookup.replace(lookup.find("$ADDS$"), 6, adds);
