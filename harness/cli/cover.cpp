@@ -34,7 +34,6 @@ struct CoverOptions {
   bool json = false;
 };
 
-/// Ratios of times, as they come.
 struct Ratios {
   double log_sum = 0, largest = 0;
   int count = 0;
@@ -119,15 +118,13 @@ std::string left_out_text(const std::vector<LeftOut>& left_out) {
 
 std::string cover_text(const CoveredTable& covered) {
   const TunedTable& table = covered.cross.table;
-  std::map<std::string, std::vector<Config>> of_kernels;
-  for (const auto& [config, ratios] : covered.configs) {
-    of_kernels[config->kernel].push_back(config->config);
-  }
-  const std::map<std::string, ConfigText> texts = config_texts(of_kernels);
+  std::vector<KernelConfig> shown;
+  for (const Served& served : covered.configs) shown.push_back(*served.config);
+  const ConfigTexts texts(shown);
   Table rows({"kernel", "configuration", ">problems", ">slowest"});
   for (const auto& [config, ratios] : covered.configs) {
-    rows.add_row({config->kernel, texts.at(config->kernel).line(config->config),
-                  std::to_string(ratios.count), percent_over(ratios.largest)});
+    rows.add_row({config->kernel, texts.line(*config), std::to_string(ratios.count),
+                  percent_over(ratios.largest)});
   }
   const Ratios& library = covered.library;
   if (library.count > 0) {
@@ -137,7 +134,7 @@ std::string cover_text(const CoveredTable& covered) {
       "{} on {}, {}: {} configurations for {} problems\n\n{}{}\n"
       "slower than the fastest of a problem: {} in the geometric mean, {} at most\n{}",
       table.op, table.device.name, conditions_text(table), covered.configs.size(),
-      table.entries.size(), rows.text(stdout_terminal()), notes_text(texts, stdout_terminal()),
+      table.entries.size(), rows.text(stdout_terminal()), texts.notes(stdout_terminal()),
       percent_over(covered.all.mean()), percent_over(covered.all.largest),
       left_out_text(covered.left_out));
 }

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "base/counters.h"
 #include "base/find_named.h"
-#include "report/config_text.h"
 #include "report/entry_json.h"
 #include "report/table.h"
 #include "report/trials_view.h"
@@ -51,8 +49,7 @@ std::string value_text(const Achieved& by) {
 
 /// Of one problem: each configuration of its Pareto list, with its objectives and the ratios to the
 /// winner.
-std::string front_text(const TunedRow& entry, const std::map<std::string, ConfigText>& texts,
-                       const Terminal& terminal) {
+std::string front_text(const TunedRow& entry, const ConfigTexts& texts, const Terminal& terminal) {
   std::vector<std::string> headers{"kernel", "configuration"};
   for (const Achieved& by : entry.front.front().achieved) {
     headers.push_back('>' + by.objective);
@@ -61,8 +58,7 @@ std::string front_text(const TunedRow& entry, const std::map<std::string, Config
   Table out(std::move(headers));
   for (const FrontRow& one : entry.front) {
     const bool is_winner = &one == &entry.front.front();
-    std::vector<std::string> cells{one.choice.kernel,
-                                   texts.at(one.choice.kernel).line(one.choice.config)};
+    std::vector<std::string> cells{one.choice.kernel, texts.line(one.choice)};
     for (const Achieved& by : one.achieved) {
       cells.push_back(value_text(by));
       const Interval& ratio = by.ratio_to_winner;
@@ -75,16 +71,14 @@ std::string front_text(const TunedRow& entry, const std::map<std::string, Config
                      out.text(terminal));
 }
 
-/// How each kernel of the table writes its configurations.
-std::map<std::string, ConfigText> config_texts(const TunedTable& table, const BestLayout& options) {
-  std::map<std::string, std::vector<Config>> configs;
+ConfigTexts config_texts(const TunedTable& table, const BestLayout& options) {
+  std::vector<KernelConfig> shown;
   for (const TunedRow& entry : table.entries) {
-    configs[entry.best.kernel].push_back(entry.best.config);
-    for (const FrontRow& one : entry.front) configs[one.choice.kernel].push_back(one.choice.config);
-    if (!options.ties) continue;
-    for (const KernelConfig& tie : entry.ties) configs[tie.kernel].push_back(tie.config);
+    shown.push_back(entry.best);
+    for (const FrontRow& one : entry.front) shown.push_back(one.choice);
+    if (options.ties) shown.insert(shown.end(), entry.ties.begin(), entry.ties.end());
   }
-  return assay::config_texts(configs, options.wide);
+  return ConfigTexts(shown, options.wide);
 }
 
 /// The one baseline that every entry with a baseline was compared with, or "".
@@ -111,7 +105,7 @@ std::string common_measured(const TunedTable& table) {
 }
 
 std::string table_text(const TunedTable& table, const BestLayout& options) {
-  const auto texts = config_texts(table, options);
+  const ConfigTexts texts = config_texts(table, options);
   const std::string baseline = common_baseline(table);
   const std::string measured = common_measured(table);
   const bool has_metric = expression_begin(table.objective.text()) > 0;
@@ -129,9 +123,9 @@ std::string table_text(const TunedTable& table, const BestLayout& options) {
     if (!entry.reranked) remark += (remark.empty() ? "" : "; ") + kScreened;
     const bool is_wrong = entry.verification && entry.verification->failure() != nullptr;
     out.add_row(
-        {to_text(entry.problem), entry.best.kernel,
-         texts.at(entry.best.kernel).line(entry.best.config), format_time(entry.time_ns.value),
-         interval_text(entry.time_ns), entry.baseline.empty() ? "-" : format_ratio(entry.speedup),
+        {to_text(entry.problem), entry.best.kernel, texts.line(entry.best),
+         format_time(entry.time_ns.value), interval_text(entry.time_ns),
+         entry.baseline.empty() ? "-" : format_ratio(entry.speedup),
          baseline.empty() ? entry.baseline : "",
          has_energy && entry.energy_j > 0 ? format_energy(entry.energy_j) : "-",
          has_metric && !entry.front.empty() ? value_text(entry.front[0].achieved[0]) : "-",
@@ -149,7 +143,7 @@ std::string table_text(const TunedTable& table, const BestLayout& options) {
   if (!measured.empty())
     heading += (measured.starts_with("here") ? ", measured " : ", ") + measured;
   std::string text =
-      folded_text(heading, terminal) + '\n' + out.text(terminal) + notes_text(texts, terminal);
+      folded_text(heading, terminal) + '\n' + out.text(terminal) + texts.notes(terminal);
   for (const TunedRow& entry : table.entries) {
     const bool several = !entry.front.empty() && entry.front[0].achieved.size() > 1;
     if (several) text += front_text(entry, texts, terminal);
@@ -159,8 +153,7 @@ std::string table_text(const TunedTable& table, const BestLayout& options) {
     if (entry.ties.empty()) continue;
     text += fmt::format("ties of {}:\n", to_text(entry.problem));
     for (const KernelConfig& tie : entry.ties) {
-      text += folded_text(
-          fmt::format("  {}  {}", tie.kernel, texts.at(tie.kernel).line(tie.config)), terminal);
+      text += folded_text(fmt::format("  {}  {}", tie.kernel, texts.line(tie)), terminal);
     }
   }
   return text;

@@ -103,16 +103,19 @@ std::string ConfigText::note() const {
   return out;
 }
 
-std::map<std::string, ConfigText> config_texts(
-    const std::map<std::string, std::vector<Config>>& configs, bool wide) {
-  std::map<std::string, ConfigText> texts;
-  for (const auto& [kernel, list] : configs) texts.emplace(kernel, ConfigText(kernel, list, wide));
-  return texts;
+ConfigTexts::ConfigTexts(const std::vector<KernelConfig>& shown, bool wide) {
+  std::map<std::string, std::vector<Config>> configs;
+  for (const auto& [kernel, config] : shown) configs[kernel].push_back(config);
+  for (const auto& [kernel, list] : configs) texts_.emplace(kernel, ConfigText(kernel, list, wide));
 }
 
-std::string notes_text(const std::map<std::string, ConfigText>& texts, const Terminal& terminal) {
+std::string ConfigTexts::line(const KernelConfig& choice) const {
+  return texts_.at(choice.kernel).line(choice.config);
+}
+
+std::string ConfigTexts::notes(const Terminal& terminal) const {
   std::string out;
-  for (const auto& [kernel, text] : texts) {
+  for (const auto& [kernel, text] : texts_) {
     if (const std::string note = text.note(); !note.empty()) out += folded_text(note, terminal);
   }
   return out;

@@ -29,11 +29,24 @@ class ConfigText {
   std::map<std::string, Value> shared_;  // left out of the lines
 };
 
-/// For each kernel, by name, how its configurations in a list are written.
-std::map<std::string, ConfigText> config_texts(
-    const std::map<std::string, std::vector<Config>>& configs, bool wide = false);
-/// Their notes, a line each.
-std::string notes_text(const std::map<std::string, ConfigText>& texts, const Terminal& terminal);
+struct KernelConfig {
+  std::string kernel;
+  Config config;
+  bool operator==(const KernelConfig&) const = default;
+};
+
+/// The same of all configurations that one table shows, of whatever kernels.
+class ConfigTexts {
+ public:
+  explicit ConfigTexts(const std::vector<KernelConfig>& shown, bool wide = false);
+
+  std::string line(const KernelConfig& choice) const;
+  /// A line for each kernel that needs one.
+  std::string notes(const Terminal& terminal) const;
+
+ private:
+  std::map<std::string, ConfigText> texts_;  // by kernel
+};
 
 /// The shortest unambiguous abbreviations: the initials of a name's words (BLOCK_M -> BM). Where
 /// two would be the same, more letters of the first word are taken (STAGES, SPLIT -> ST, SP).

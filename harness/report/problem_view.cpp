@@ -118,15 +118,6 @@ std::vector<Entry> entries_of(const RankRecord& rank) {
   return entries;
 }
 
-/// The configurations in few columns, by kernel.
-std::map<std::string, ConfigText> config_texts(const std::vector<Entry>& entries) {
-  std::map<std::string, std::vector<Config>> configs;
-  for (const Entry& entry : entries) {
-    if (!entry.kernel.empty()) configs[entry.kernel].push_back(parse_config(entry.config));
-  }
-  return assay::config_texts(configs);
-}
-
 /// How many samples lie where between `low` and `high`; what lies outside is in the end columns.
 std::string distribution_drawing(const Entry& entry, double low, double high, std::size_t columns) {
   std::vector<std::size_t> counts(columns, 0);
@@ -145,7 +136,11 @@ std::string distribution_text(const RankRecord& rank, const Terminal& terminal) 
   const std::vector<Entry> entries = entries_of(rank);
   if (entries.empty()) return "";
   std::string text = fmt::format("\ntimes of the re-rank, {} rounds\n\n", rank.rounds);
-  const std::map<std::string, ConfigText> configs = config_texts(entries);
+  std::vector<KernelConfig> configs;
+  for (const Entry& entry : entries) {
+    if (!entry.kernel.empty()) configs.push_back({entry.kernel, parse_config(entry.config)});
+  }
+  const ConfigTexts texts(configs);
   Table table({"", ">median", ">5 %", ">95 %", "kernel", "configuration"});
   double low = std::numeric_limits<double>::infinity(), high = 0;
   for (const Entry& entry : entries) {
@@ -153,12 +148,12 @@ std::string distribution_text(const RankRecord& rank, const Terminal& terminal) 
     table.add_row(
         {entry.part, format_time(entry.at(0.5)), format_time(entry.at(0.05)),
          format_time(entry.at(0.95)), is_baseline ? "-" : entry.kernel,
-         is_baseline ? entry.config : configs.at(entry.kernel).line(parse_config(entry.config))},
+         is_baseline ? entry.config : texts.line({entry.kernel, parse_config(entry.config)})},
         entry.part == "winner" ? Style::good : Style::plain);
     low = std::min(low, entry.at(0.01));
     high = std::max(high, entry.at(0.99));
   }
-  text += table.text(terminal) + notes_text(configs, terminal);
+  text += table.text(terminal) + texts.notes(terminal);
   if (terminal.columns == 0) return text;
   const std::size_t columns = columns_of(terminal);
   text += '\n';

@@ -31,14 +31,13 @@ std::string status_text(const Outcome& outcome) {
   return assay::status_text(outcome.status, outcome.kind);
 }
 
-/// How the first `shown` rows write their configurations, by kernel.
-std::map<std::string, ConfigText> config_texts(const std::vector<TrialRow>& rows,
-                                               std::size_t shown) {
-  std::map<std::string, std::vector<Config>> configs;
+/// How the configurations of the first `shown` rows are written.
+ConfigTexts config_texts(const std::vector<TrialRow>& rows, std::size_t shown) {
+  std::vector<KernelConfig> configs;
   for (std::size_t i = 0; i < shown; ++i) {
-    configs[rows[i].record.kernel.name].push_back(rows[i].record.config);
+    configs.push_back({rows[i].record.kernel.name, rows[i].record.config});
   }
-  return assay::config_texts(configs);
+  return ConfigTexts(configs);
 }
 
 std::string left_out(std::size_t total, std::size_t shown) {
@@ -69,13 +68,6 @@ std::map<CountKey, std::size_t> counts_of(const std::vector<TrialRow>& rows) {
               trial.outcome.kind}];
   }
   return counts;
-}
-
-Json state_json(const std::optional<GpuState>& state) {
-  if (!state) return nullptr;
-  return {{"throttle_reasons", state->throttle_reasons},
-          {"power_w", state->power_w},
-          {"temperature_c", state->temperature_c}};
 }
 
 std::string clock_text(const Timing& timing) {
@@ -113,7 +105,7 @@ std::string roofline_cell(const Timing& timing) {
 Json trial_object(const TrialRow& row) {
   const TrialRecord& trial = row.record;
   const Outcome& outcome = trial.outcome;
-  Json check(nullptr), timing(nullptr);
+  Json check(nullptr), timing(nullptr), state(nullptr);
   if (const auto& v = outcome.validation) {
     check = {{"relative_error", v->relative_error},
              {"relative_limit", v->relative_limit},
@@ -122,6 +114,11 @@ Json trial_object(const TrialRow& row) {
              {"reference", text_or_null(v->reference)}};
   }
   if (const auto& t = outcome.timing) {
+    if (t->state) {
+      state = {{"throttle_reasons", t->state->throttle_reasons},
+               {"power_w", t->state->power_w},
+               {"temperature_c", t->state->temperature_c}};
+    }
     timing = {{"time_ns", t->median_ns},
               {"time_low_ns", t->ci_low_ns},
               {"time_high_ns", t->ci_high_ns},
@@ -133,7 +130,7 @@ Json trial_object(const TrialRow& row) {
               {"clocks_mhz", t->clocks_mhz.empty() ? Json(nullptr) : Json(t->clocks_mhz)},
               {"num_throttled", t->num_throttled},
               {"roofline_ns", known_or_null(t->roofline_ns)},
-              {"state", state_json(t->state)}};
+              {"state", state}};
   }
   const auto reported = [&](int value) {
     return has_report(trial.compile) ? Json(value) : Json(nullptr);
@@ -347,14 +344,14 @@ std::vector<TrialRow> timed_trials(std::vector<TrialRow> rows) {
 std::string times_text(const std::vector<TrialRow>& timed, std::size_t limit,
                        const Terminal& terminal) {
   const std::size_t shown = shown_of(timed.size(), limit);
-  const std::map<std::string, ConfigText> texts = config_texts(timed, shown);
+  const ConfigTexts texts = config_texts(timed, shown);
   Table table({">id", "problem", "kernel", "configuration", ">time", "?>roofline", ">clock",
                ">registers", ">spilled", "status", "measured"});
   for (std::size_t i = 0; i < shown; ++i) {
     const TrialRecord& trial = timed[i].record;
     const Timing& timing = *trial.outcome.timing;
     table.add_row({std::to_string(timed[i].id), to_text(trial.problem), trial.kernel.name,
-                   texts.at(trial.kernel.name).line(trial.config), format_time(timing.median_ns),
+                   texts.line({trial.kernel.name, trial.config}), format_time(timing.median_ns),
                    roofline_cell(timing),
                    timing.clock_mhz > 0 ? fmt::format("{:.0f} MHz", timing.clock_mhz) : "-",
                    reported_cell(trial.compile, trial.compile.registers),
@@ -362,22 +359,22 @@ std::string times_text(const std::vector<TrialRow>& timed, std::size_t limit,
                    status_text(trial.outcome) + (timing.censored() ? ", stopped early" : ""),
                    measured_text(timed[i].provenance, trial.finished_at)});
   }
-  return table.text(terminal) + notes_text(texts, terminal) + left_out(timed.size(), shown);
+  return table.text(terminal) + texts.notes(terminal) + left_out(timed.size(), shown);
 }
 
 std::string failures_text(const std::vector<TrialRow>& failed, std::size_t limit,
                           const Terminal& terminal) {
   const std::size_t shown = shown_of(failed.size(), limit);
-  const auto texts = config_texts(failed, shown);
+  const ConfigTexts texts = config_texts(failed, shown);
   Table table({">id", "kernel", "problem", "configuration", "status", "reason"});
   for (std::size_t i = 0; i < shown; ++i) {
     const TrialRecord& trial = failed[i].record;
     table.add_row({std::to_string(failed[i].id), trial.kernel.name, to_text(trial.problem),
                    terminal.columns == 0 ? to_text(trial.config)
-                                         : texts.at(trial.kernel.name).line(trial.config),
+                                         : texts.line({trial.kernel.name, trial.config}),
                    status_text(trial.outcome), first_line(trial.outcome.message, kReasonColumns)});
   }
-  return table.text(terminal) + (terminal.columns == 0 ? "" : notes_text(texts, terminal)) +
+  return table.text(terminal) + (terminal.columns == 0 ? "" : texts.notes(terminal)) +
          left_out(failed.size(), shown);
 }
 

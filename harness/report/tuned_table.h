@@ -11,16 +11,10 @@
 #include "base/rank.h"
 #include "base/terminal.h"
 #include "ranking/ranking.h"
+#include "report/config_text.h"
 #include "store/store.h"
 
 namespace assay {
-
-/// A configuration of a kernel.
-struct KernelConfig {
-  std::string kernel;
-  Config config;
-  bool operator==(const KernelConfig&) const = default;
-};
 
 /// A configuration of a Pareto list, with what each objective is.
 struct FrontRow {
