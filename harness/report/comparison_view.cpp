@@ -26,8 +26,7 @@ std::string view_text(const std::optional<Interval>& ratio) {
 }
 
 std::vector<std::string> row_of(const ComparedResult& result) {
-  const Judgement none;
-  const Judgement& judgement = result.judgement ? *result.judgement : none;
+  const Judgement judgement = result.judgement.value_or(Judgement{});
   const bool known = judgement.ratios.time.has_value();
   return {to_text(result.problem),
           std::string(to_text(result.fate)),

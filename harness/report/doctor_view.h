@@ -11,7 +11,6 @@
 
 namespace assay {
 
-/// What a check of the machine found.
 enum class Fitness {
   ok,
   note,        // neither good nor bad
@@ -33,7 +32,6 @@ struct Finding {
   }
 };
 
-/// What a GPU measured about itself.
 struct SelfMeasurement : SelfTest {
   std::int64_t l2_bytes = 0;
   std::int64_t read_bytes = 0;  // what the cold and the hot read move
@@ -49,7 +47,6 @@ std::vector<Finding> assess(const std::string& name, const SelfMeasurement& meas
 /// /proc/driver/nvidia/params.
 Finding judge_counters(std::string_view driver_params, bool is_administrator);
 
-/// A GPU and what it measured.
 struct ComparedGpu {
   std::string name;   // "GPU 0"
   std::string model;  // "NVIDIA H200"

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <set>
 
@@ -34,7 +35,7 @@ constexpr double kShortNs = 50e3;
 
 /// How a headline begins whose main cause this is.
 std::string_view title_of(std::string_view main) {
-  constexpr std::pair<std::string_view, std::string_view> kTitles[] = {
+  constexpr auto kTitles = std::to_array<std::pair<std::string_view, std::string_view>>({
       {kMemory, "memory-bound"},
       {kTraffic, "memory-bound, by more than must be moved"},
       {kL2, "L2-bound"},
@@ -56,11 +57,9 @@ std::string_view title_of(std::string_view main) {
       {kWaitBarrier, "bound by barriers"},
       {kWaitMath, "bound by its arithmetic units"},
       {kWaitDependency, "bound by dependent instructions"},
-  };
-  for (const auto& [name, title] : kTitles) {
-    if (name == main) return title;
-  }
-  return main;
+  });
+  const std::string_view* const title = find_value(kTitles, main);
+  return title != nullptr ? *title : main;
 }
 
 /// Puts the largest first, and keeps of two limits of one name the larger one. What all
@@ -222,12 +221,10 @@ Explanation explain(const Figures& figures) {
   const double top = limits.empty() ? 0 : std::min(1.0, limits.front().share);
   // What was counted tells which hints cost nothing. At a limit warps wait for it, whatever for.
   const bool is_counted = figures.warps_per_issue() > 0;
+  const auto is_wait = [](const Cause& loss) { return loss.kind == CauseKind::wait; };
   Causes waits;
-  std::ranges::copy_if(losses, std::back_inserter(waits),
-                       [](const Cause& loss) { return loss.kind == CauseKind::wait; });
-  if (top >= kAtLimit) {
-    std::erase_if(losses, [](const Cause& loss) { return loss.kind == CauseKind::wait; });
-  }
+  std::ranges::copy_if(losses, std::back_inserter(waits), is_wait);
+  if (top >= kAtLimit) std::erase_if(losses, is_wait);
   explanation.unexplained = share_out(1 - top, losses);
 
   const auto largest = std::ranges::max_element(losses, {}, &Cause::share);

@@ -55,7 +55,6 @@ struct Figures {
   double warps_per_issue() const;
 };
 
-/// What a cause says of the time.
 enum class CauseKind {
   limit,  // how long the work takes at a limit of the device
   loss,   // time in which some of the device has nothing to do

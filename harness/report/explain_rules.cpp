@@ -274,13 +274,10 @@ void add_hint(Causes& causes, std::string_view name, std::string text,
   causes.push_back({CauseKind::hint, name, 0, "", std::move(text), std::move(of)});
 }
 
-bool has_finding(const Figures& figures, std::string_view name) {
-  return figures.findings && find_named(*figures.findings, name);
-}
-
 void say_occupancy(const Figures& figures, Causes& causes) {
   // Copies that run beside the threads need few of them.
-  if (has_finding(figures, "copies") || figures.sm_count <= 0) return;
+  if (figures.findings && find_named(*figures.findings, "copies")) return;
+  if (figures.sm_count <= 0) return;
   for (const LaunchFigures* first : first_launches(figures.launches)) {
     const LaunchFigures& launch = *first;
     if (!launch.occupancy || launch.occupancy->blocks <= 0) continue;

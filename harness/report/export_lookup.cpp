@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -73,8 +75,6 @@ std::int64_t needed(const TunedRow& entry, const Names& names, std::string_view 
       "how to launch",
       format, entry.best.kernel, names.back());
 }
-
-bool is_power_of_two(std::int64_t number) { return number > 0 && (number & (number - 1)) == 0; }
 
 /// "NVIDIA_H200", as vLLM names devices in file names: whitespace and slashes become one '_', and
 /// every kind of H200 is one.
@@ -193,7 +193,7 @@ std::string export_triton(const std::vector<TunedTable>& tables) {
   for (const TunedRow& entry : table.entries) {
     const std::int64_t warps = needed(entry, kWarps, "triton.Config");
     const std::int64_t stages = needed(entry, kStages, "triton.Config");
-    if (!is_power_of_two(warps)) {
+    if (warps <= 0 || !std::has_single_bit(static_cast<std::uint64_t>(warps))) {
       throw UsageError("triton.Config takes a power of two of warps; {} won with {}",
                        entry.best.kernel, to_text(entry.best.config));
     }

@@ -142,19 +142,15 @@ std::string text_at(double x, double y, std::string_view classes, std::string_vi
                      x, y, classes, anchor, xml_text(text));
 }
 
-std::string vertical_line(double x, double top, double bottom, std::string_view classes) {
-  return fmt::format(R"(<line x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}" class="{3}"/>)"
-                     "\n",
-                     x, top, bottom, classes);
-}
-
 std::string grid_of(const Scale& scale, double top, double bottom) {
   std::string text;
   double last_x = 0;  // of the last number, which the next one must not touch
   for (const double tick : {0.1, 0.2, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0}) {
     if (!scale.spans(tick)) continue;
     const double x = scale.x(tick);
-    text += vertical_line(x, top, bottom, tick == 1 ? "one" : "grid");
+    text += fmt::format(R"(<line x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}" class="{3}"/>)"
+                        "\n",
+                        x, top, bottom, tick == 1 ? "one" : "grid");
     if (x - last_x < 40 && tick != 1) continue;
     text += text_at(x, bottom + kTextSize + 4, "quiet", "middle", fmt::format("{:g}", tick));
     last_x = x;

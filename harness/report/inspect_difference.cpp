@@ -87,10 +87,10 @@ std::string unrolled_text(double times) {
 
 std::string pair_change(const Function& before, const Function& after, const BlockPair& pair) {
   if (pair.before < 0) {
-    return "only after: " + mix_text(count_classes(block_of(after, pair.after)), 4);
+    return "only after: " + mix_text(count_classes(block_of(after, pair.after)));
   }
   if (pair.after < 0) {
-    return "only before: " + mix_text(count_classes(block_of(before, pair.before)), 4);
+    return "only before: " + mix_text(count_classes(block_of(before, pair.before)));
   }
   const Block& a = block_of(before, pair.before);
   const Block& b = block_of(after, pair.after);

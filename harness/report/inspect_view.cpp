@@ -62,7 +62,7 @@ std::string loops_table(const Code& code, const Function& function, const Termin
                        (loop == main ? " (main)" : ""),
                    source_text(code, first_line(header)), std::to_string(loop->blocks.size()),
                    std::to_string(size_of(function, *loop)),
-                   mix_text(count_classes(function, *loop), 4)});
+                   mix_text(count_classes(function, *loop))});
   }
   std::string text = table.text(terminal);
   if (function.loops.size() > loops.size()) {
@@ -80,7 +80,7 @@ std::string main_loop_table(const Code& code, const Function& function, const Lo
     const Block& block = block_of(function, loop.blocks[i]);
     table.add_row({label_of(block, loop.blocks[i]), source_text(code, first_line(block)),
                    loop.has_always(loop.blocks[i]) ? "yes" : "no",
-                   std::to_string(block.instructions.size()), mix_text(count_classes(block), 4)});
+                   std::to_string(block.instructions.size()), mix_text(count_classes(block))});
   }
   std::string text = table.text(terminal);
   if (loop.blocks.size() > kMostRows) {
@@ -249,10 +249,6 @@ Json function_json(const Code& code, const Function& function) {
   return json;
 }
 
-std::string_view set_text(InstructionSet set) {
-  return set == InstructionSet::ptx ? "PTX" : "SASS";
-}
-
 }  // namespace
 
 void add_counts(CodeCounts& counts, const Inspected& inspected) {
@@ -355,18 +351,19 @@ SourceLine first_line(const Block& block) {
   return {};
 }
 
-std::string mix_text(const ClassCounts& counts, std::size_t most) {
+std::string mix_text(const ClassCounts& counts) {
+  constexpr std::size_t kMost = 4;
   std::vector<std::pair<double, std::size_t>> order;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] > 0) order.emplace_back(-counts[i], i);
   }
   std::ranges::sort(order);
   std::string text;
-  for (std::size_t i = 0; i < std::min(order.size(), most); ++i) {
+  for (std::size_t i = 0; i < std::min(order.size(), kMost); ++i) {
     text += fmt::format("{}{:.0f} {}", i == 0 ? "" : ", ", -order[i].first,
                         to_text(static_cast<InstructionClass>(order[i].second)));
   }
-  return text + (order.size() > most ? ", ..." : "");
+  return text + (order.size() > kMost ? ", ..." : "");
 }
 
 std::string count_cell(double count) { return count == 0 ? "-" : fmt::format("{:.0f}", count); }
@@ -388,13 +385,14 @@ std::string label_of(const Block& block, int index) {
 std::string head_text(const Inspected& inspected, const Terminal& terminal) {
   std::string text;
   const auto say = [&](const std::string& line) { text += folded_text(line, terminal); };
-  say(fmt::format("{}: {}{}{}", inspected.title, set_text(inspected.code.set),
+  const bool is_ptx = inspected.code.set == InstructionSet::ptx;
+  say(fmt::format("{}: {}{}{}", inspected.title, is_ptx ? "PTX" : "SASS",
                   inspected.code.target.empty() ? "" : " for ", inspected.code.target));
   if (inspected.report) {
     say(fmt::format("ptxas: {} registers a thread, {} bytes spilled, {} of shared memory",
                     inspected.report->registers, inspected.report->spill_bytes,
                     format_bytes(inspected.report->static_smem_bytes)));
-    if (inspected.report->spill_bytes > 0 && inspected.code.set == InstructionSet::ptx) {
+    if (inspected.report->spill_bytes > 0 && is_ptx) {
       say("PTX knows no spills; with --sass their lines are shown");
     }
   }

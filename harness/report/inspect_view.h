@@ -13,7 +13,6 @@
 
 namespace assay {
 
-/// A code and what is known of it beside.
 struct Inspected {
   std::string title;  // what the user named
   Code code;
@@ -60,8 +59,8 @@ SourceLine first_line(const Block& block);
 
 /// "sgemm.cu:45"; empty when it is not known.
 std::string source_text(const Code& code, const SourceLine& source);
-/// "32 fma, 6 shared, 4 integer": the largest first, and `most` of them.
-std::string mix_text(const ClassCounts& counts, std::size_t most);
+/// "32 fma, 6 shared, 4 integer, 1 branch, ...": four of them, the largest first.
+std::string mix_text(const ClassCounts& counts);
 /// "32", or "-" for 0.
 std::string count_cell(double count);
 /// "12 registers and 4 uniform ones"; empty where it is not known.

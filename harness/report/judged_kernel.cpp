@@ -73,12 +73,6 @@ Json workload_json(const Problem& problem, const std::vector<std::string>& input
           {"inputs", std::move(given)}};
 }
 
-Json correctness_json(const JudgedProblem& problem) {
-  Json json = {{"max_relative_error", "NaN"}, {"max_absolute_error", "NaN"}};
-  if (problem.relative_error) json["extra"] = {{"relative_error_norm", *problem.relative_error}};
-  return json;
-}
-
 /// Beside the op's first baseline; zeros where it has none.
 Json performance_json(const JudgedProblem& problem) {
   const auto baseline =
@@ -248,7 +242,11 @@ std::string trace_lines(const JudgedKernel& judged, std::string_view time) {
       evaluation["environment"]["libs"]["nvrtc"] = judged.nvrtc_version;
     }
     if (status == "PASSED" || status == "INCORRECT_NUMERICAL") {
-      evaluation["correctness"] = correctness_json(problem);
+      Json& json = evaluation["correctness"];
+      json = {{"max_relative_error", "NaN"}, {"max_absolute_error", "NaN"}};
+      if (problem.relative_error) {
+        json["extra"] = {{"relative_error_norm", *problem.relative_error}};
+      }
     }
     if (status == "PASSED") evaluation["performance"] = performance_json(problem);
     const Json trace = {{"definition", judged.op},

@@ -16,7 +16,6 @@
 
 namespace assay {
 
-/// One launch of a configuration.
 struct LaunchFigures {
   std::string entry;
   std::int64_t blocks = 0;

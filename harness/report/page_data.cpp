@@ -219,15 +219,6 @@ PageData::PageData(KernelNowOf kernel_now_of, CeilingsOf ceilings_of, FiguresOf 
       code_ahead_(std::move(code_ahead)) {}
 PageData::~PageData() = default;
 
-void PageData::keep(const Key& key, Answered question) {
-  const auto found = questions_.find(key);
-  if (found == questions_.end()) {
-    questions_.emplace(key, std::move(question));
-  } else if (found->second.worth() < question.worth()) {
-    found->second = std::move(question);
-  }
-}
-
 bool PageData::take(const TrialRow& trial, const Results& results) {
   if (taking_ == nullptr || !answers(trial, *taking_)) {
     Question question = question_of(trial);
@@ -256,8 +247,12 @@ void PageData::add(const std::string& source, const Results& results, const RunC
   for (auto& [name, question] : taken) {
     columns[name] = std::make_shared<const PageTrials>(std::move(question.columns));
   }
-  const auto key_of = [](const TunedTable& table, const Problem& problem) {
-    return Key(order_of({table.op, problem, table.device, table.protocol}), table.objective);
+  const auto keep = [&](Answered question) {
+    const TunedTable& table = question.table;
+    const Key key(order_of({table.op, question.problem, table.device, table.protocol}),
+                  table.objective);
+    const auto [at, is_new] = questions_.try_emplace(key, std::move(question));
+    if (!is_new && at->second.worth() < question.worth()) at->second = std::move(question);
   };
   const std::vector<TunedTable> tables = tuned_tables(results, Screened::show);
   const auto name_in = [](const TunedTable& table, const TunedRow& row) {
@@ -294,7 +289,7 @@ void PageData::add(const std::string& source, const Results& results, const RunC
           rank != nullptr ? why_json(*rank, trials[name], figures_of_, code_of_) : Json(nullptr);
       json["exports"] = exports_json(table, row);
       json["change"] = change_json(since, table, row.problem);
-      keep(key_of(table, row.problem), std::move(question));
+      keep(std::move(question));
     }
   }
   // Where nothing was correct there is no row, but there are trials that say why.
@@ -307,8 +302,7 @@ void PageData::add(const std::string& source, const Results& results, const RunC
                       Json{{"entry", nullptr}},
                       columns[name]};
     question.json["change"] = change_json(since, question.table, last.problem);
-    const Key key = key_of(question.table, last.problem);
-    keep(key, std::move(question));
+    keep(std::move(question));
   }
 }
 

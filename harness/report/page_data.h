@@ -70,8 +70,6 @@ class PageData {
   struct Taken;
   using Key = std::pair<QuestionOrder, Objective>;  // also the order on the page
 
-  void keep(const Key& key, Answered question);
-
   KernelNowOf kernel_now_of_;
   CeilingsOf ceilings_of_;
   FiguresOf figures_of_;

@@ -25,11 +25,8 @@ std::int64_t seconds_of(const std::string& time) {
   return ::timegm(&parts);
 }
 
-/// The first line of a message, and not all of a long one: the program shows the rest.
-std::string short_message(const std::string& message) {
-  constexpr std::size_t kMost = 200;
-  return message.substr(0, std::min(message.find('\n'), kMost));
-}
+/// Of the first line of a message: the program shows the rest.
+constexpr std::size_t kMostCharacters = 200;
 
 /// A list of numbers. As values of the library, 10^6 of them would take 16 MB.
 template <class Number>
@@ -175,7 +172,8 @@ void PageTrials::add(const TrialRow& row) {
   status_.push_back(
       statuses_.place_of(is_censored ? "stopped early" : std::string(to_text(outcome.status))));
   kind_.push_back(kinds_.place_of(outcome.kind));
-  message_.push_back(messages_.place_of(short_message(outcome.message)));
+  message_.push_back(messages_.place_of(
+      outcome.message.substr(0, std::min(outcome.message.find('\n'), kMostCharacters))));
   registers_.push_back(trial.compile.registers);
   spills_.push_back(trial.compile.spill_bytes);
   seconds_.push_back(seconds - started_);

@@ -16,10 +16,6 @@ std::string name_of(const std::string& kernel, const std::string& config) {
   return kernel + ' ' + config;
 }
 
-bool has_winner(const RankRecord& rank) {
-  return std::ranges::any_of(rank.entries, &RankEntry::winner);
-}
-
 /// Whether the baseline took part in all of the winner's rounds.
 bool is_beside(const RankEntry& baseline, const RankEntry& winner) {
   return baseline.kernel.empty() && baseline.failure.empty() && !baseline.eliminated &&
@@ -81,7 +77,7 @@ void RunBuilder::add(const TrialRow& row) {
 
 Run RunBuilder::finish(std::string name, std::vector<RankRow> ranks) {
   for (RankRow& row : ranks) {
-    if (!has_winner(row.record)) continue;
+    if (std::ranges::none_of(row.record.entries, &RankEntry::winner)) continue;
     RunResult& result = gathered(question_of(row)).result;
     if (row.record.objective != Objective::time) {
       result.only_energy = !result.rank;

@@ -32,7 +32,6 @@ struct ComparedResult : Question {
   bool may_be_slower() const;
 };
 
-/// Two runs, result by result.
 struct RunComparison {
   std::string before;  // names of the runs
   std::string after;

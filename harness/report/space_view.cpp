@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 
 #include "report/entry_json.h"
 #include "report/table.h"
@@ -32,12 +33,6 @@ SpaceRow total(const SweepRow& sweep) {
 
 std::string valid_text(const SpaceRow& space) {
   return fmt::format("{}{}", space.whole ? "" : "over ", format_count(space.valid));
-}
-
-std::string kernel_names(const SweepRow& sweep) {
-  std::vector<std::string> names;
-  for (const KernelRow& kernel : sweep.kernels) names.push_back(kernel.name);
-  return fmt::format("{}", fmt::join(names, " "));
 }
 
 Json space_json(const SpaceRow& space) {
@@ -94,9 +89,10 @@ std::string list_text(const std::vector<KernelRow>& kernels, const std::vector<S
     for (const SweepRow& sweep : sweeps) {
       const SpaceRow sum = total(sweep);
       any_partly = any_partly || !sum.whole;
-      table.add_row({sweep.name, kernel_names(sweep), std::to_string(sweep.num_problems),
-                     format_count(sum.raw), valid_text(sum), sweep.strategy, sweep.protocol,
-                     sweep.file});
+      const auto names = std::views::transform(sweep.kernels, &KernelRow::name);
+      table.add_row({sweep.name, fmt::format("{}", fmt::join(names, " ")),
+                     std::to_string(sweep.num_problems), format_count(sum.raw), valid_text(sum),
+                     sweep.strategy, sweep.protocol, sweep.file});
     }
     text += (text.empty() ? "" : "\n") + table.text(terminal);
   }

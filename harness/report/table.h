@@ -22,7 +22,6 @@ class Table {
   /// Control characters, line ends included, become '?'.
   void add_row(std::vector<std::string> cells, Style style = Style::plain);
 
-  /// Whether there is no row.
   bool empty() const { return rows_.empty(); }
 
   /// Without a limit each row is one line. No line is longer than a terminal's: there, a column

@@ -124,7 +124,6 @@ std::map<Key, const TrialRow*> fastest_trials(const Results& results) {
   return fastest;
 }
 
-/// What the screening says of a problem.
 struct Screening {
   std::unordered_map<std::string, double> median_ns;  // of some kernels and configurations
   double fastest_ns = std::numeric_limits<double>::infinity();
