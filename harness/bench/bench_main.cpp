@@ -3,6 +3,7 @@
 // repetitions, filters, formats and tools mean what they always do.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -216,8 +217,7 @@ void add_context(const BenchOptions& options, const Run& run, bool is_live,
     devices.insert(result.device.name);
     newest = std::max(newest, result.finished_at);
   }
-  std::string names;
-  for (const std::string& name : devices) names += (names.empty() ? "" : ", ") + name;
+  const std::string names = fmt::format("{}", fmt::join(devices, ", "));
   benchmark::AddCustomContext("assay_device", names);
   benchmark::AddCustomContext("assay_run", options.db);
   benchmark::AddCustomContext(
@@ -258,11 +258,6 @@ int run_bench(const BenchOptions& options) {
   return num_run == 0 || suite.has_failures() ? kExitNo : kExitDone;
 }
 
-int report(const std::exception& error, ExitCode code) {
-  print_err("assay: {}\n", error.what());
-  return code;
-}
-
 }  // namespace
 }  // namespace assay
 
@@ -272,9 +267,9 @@ int main(int argc, char** argv) {
                                     "assay_bench " ASSAY_VERSION);
     assay::add_bench(command_line.program(), assay::run_bench);
     return command_line.parse(argc, argv)();
-  } catch (const assay::UsageError& error) {
-    return assay::report(error, assay::kExitUsage);
   } catch (const std::exception& error) {
-    return assay::report(error, assay::kExitMachine);
+    assay::print_err("assay: {}\n", error.what());
+    const bool is_mistake = dynamic_cast<const assay::UsageError*>(&error) != nullptr;
+    return is_mistake ? assay::kExitUsage : assay::kExitMachine;
   }
 }

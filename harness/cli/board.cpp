@@ -57,10 +57,6 @@ std::string hash_of_run(Plan plan, const CompileResult& compiled) {
   return hasher.add(nlohmann::json(plan).dump()).hex();
 }
 
-bool lies_in(const fs::path& path, const fs::path& folder) {
-  return is_inside(fs::weakly_canonical(path), fs::weakly_canonical(folder));
-}
-
 using Json = nlohmann::ordered_json;
 
 std::string lower(std::string text) {
@@ -178,10 +174,6 @@ class Solution {
   Json json_;
 };
 
-bool is_contract(const fs::path& file) {
-  return file.extension() == ".yaml" && load_yaml(file)->find("kernel");
-}
-
 /// The names of the ops in the folder of the kernels: `gemm`, of all its types, and `gemm_bf16`.
 std::vector<std::string> known_ops(const fs::path& kernels) {
   std::vector<std::string> known;
@@ -293,8 +285,9 @@ void Board::forget_unkept(Store& store, const std::string& op) const {
 
 std::string code_of(const KernelSpec& kernel, const Target& target, Compiler& compiler,
                     const std::vector<fs::path>& include) {
+  const fs::path kept = fs::weakly_canonical(kernel.yaml_path.parent_path());
   for (const IncludeSpec& own : kernel.compile.include) {
-    if (lies_in(own.folder, kernel.yaml_path.parent_path())) continue;
+    if (is_inside(fs::weakly_canonical(own.folder), kept)) continue;
     throw SpecError(own.where, fmt::format("expected a folder inside of the contract's, which the "
                                            "board keeps; found {}",
                                            own.folder.string()));
@@ -329,7 +322,8 @@ fs::path contract_of(const fs::path& given, const fs::path& op_path, const fs::p
   if (fs::is_directory(given)) {
     std::vector<fs::path> contracts;
     for (const auto& entry : fs::directory_iterator(given)) {
-      if (is_contract(entry.path())) contracts.push_back(entry.path());
+      const fs::path& file = entry.path();
+      if (file.extension() == ".yaml" && load_yaml(file)->find("kernel")) contracts.push_back(file);
     }
     std::vector<fs::path> bases;  // contracts that others in the folder are like
     for (const fs::path& contract : contracts) bases.push_back(file_it_is_like(contract));

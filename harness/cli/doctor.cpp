@@ -55,12 +55,11 @@ std::string loaded_path(const std::string& name) {
   return "";
 }
 
-Finding look_for(const std::string& topic, const std::string& stem,
-                 const std::vector<std::string>& names, const LibraryFolders& folders,
-                 const std::string& advice) {
+Finding look_for(const std::string& topic, const std::vector<std::string>& names,
+                 const LibraryFolders& folders, const std::string& advice) {
   try {
     const Library library(topic, names, folders, advice);
-    return {topic, loaded_path(stem)};
+    return {topic, loaded_path(names.front().substr(0, names.front().rfind('.')))};
   } catch (const Error& error) {
     return {topic, "not found", Fitness::missing, error.what()};
   }
@@ -196,13 +195,11 @@ int run_doctor(const DoctorOptions& options) {
     findings.push_back({"driver", "no GPU", Fitness::note, reason});
   }
   const std::string toolkit = "install the CUDA toolkit 12.8 or later, or set CUDA_HOME";
-  findings.push_back(look_for("cuBLAS", "libcublas.so", {"libcublas.so.13", "libcublas.so.12"},
+  findings.push_back(
+      look_for("cuBLAS", {"libcublas.so.13", "libcublas.so.12"}, toolkit_libraries(), toolkit));
+  findings.push_back(look_for("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"},
                               toolkit_libraries(), toolkit));
-  findings.push_back(look_for("cuBLASLt", "libcublasLt.so",
-                              {"libcublasLt.so.13", "libcublasLt.so.12"}, toolkit_libraries(),
-                              toolkit));
-  Finding nvml = look_for("NVML", "libnvidia-ml.so", {"libnvidia-ml.so.1"}, {},
-                          "it comes with the NVIDIA driver");
+  Finding nvml = look_for("NVML", {"libnvidia-ml.so.1"}, {}, "it comes with the NVIDIA driver");
   // Sweeps run without NVML. They then do not know why a clock was held down.
   if (nvml.fitness == Fitness::missing) nvml.fitness = Fitness::note;
   findings.push_back(std::move(nvml));

@@ -34,7 +34,6 @@ constexpr double kCountSeconds = 1;
 constexpr int kQuickCount = 6;  // of each kernel
 constexpr double kQuickSeconds = 9;
 
-/// What became of configurations.
 struct Tally {
   int num_correct = 0, num_wrong = 0, num_not_run = 0;
 
@@ -79,7 +78,6 @@ std::string count_configs(const KernelSpec& kernel, const std::vector<Problem>& 
   return (sum.whole ? "" : "more than ") + format_count(sum.valid);
 }
 
-/// A configuration, and what it runs on.
 struct Sampled {
   Config config;
   Problem problem;
@@ -127,7 +125,9 @@ std::vector<Sampled> sample_of(const KernelSpec& narrowed, const std::vector<Pro
 class EmulatorRun {
  public:
   EmulatorRun(const std::vector<fs::path>& include_directories, int num_threads)
-      : compiler_(options(num_threads)),
+      : compiler_({.cache_directory = cache_directory(),
+                   .num_threads = num_threads,
+                   .for_emulator = true}),
         lone_(emulator_, compiler_, store_,
               {include_directories, native_arch(emulator_.info().cc), "",
                include_directories.front()}) {
@@ -152,12 +152,6 @@ class EmulatorRun {
   }
 
  private:
-  static CompilerOptions options(int num_threads) {
-    CompilerOptions options{cache_directory(), num_threads};
-    options.for_emulator = true;
-    return options;
-  }
-
   NvrtcCompiler compiler_;
   GpuDevice emulator_{{kEmulatorIndex, {}, kHangSeconds}};
   Store store_ = Store::in_memory();

@@ -32,7 +32,6 @@ int run_emulated(const KernelSpec& kernel, const Config& config,
                  const std::vector<std::filesystem::path>& include_directories,
                  const SampleOptions& options);
 
-/// What became of a sample.
 struct SampleResult {
   int num_wrong = 0;
   std::string text;  // the configurations that are wrong, and how many were run; "" if none was

@@ -83,7 +83,7 @@ class Judge {
       const fs::path contract = fs::absolute(contract_of(submission, op_path_, work.path()));
       std::vector<JudgedKernel> judged;
       for (const KernelSpec& kernel : load_twins(contract, op_path_)) {
-        if (!is_asked(kernel.op)) continue;
+        if (options_.op != op_path_.stem() && options_.op != kernel.op) continue;
         judged.push_back({submission, kernel.op, kernel.name});
         judged.back().device = target_.device->info().name;
         judged.back().nvrtc_version = compiler_.nvrtc_version();
@@ -120,10 +120,6 @@ class Judge {
     judged.failed = problem;
     fail(judged, status, kind,
          problem.hidden == 0 ? message : "no more is told of a hidden problem");
-  }
-
-  bool is_asked(const std::string& op) const {
-    return options_.op == op_path_.stem() || op == options_.op;
   }
 
   /// A correct one stays on the board. One whose code is there already is not judged again.

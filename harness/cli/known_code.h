@@ -35,7 +35,6 @@ std::optional<KernelConfig> named_config(const std::string& target);
 /// there is none.
 TrialRow known_trial(const std::string& db, std::int64_t id);
 
-/// There is no kernel of a name.
 struct NoKernel : UsageError {
   using UsageError::UsageError;
 };
@@ -80,7 +79,6 @@ bool has_disassembler();
 /// where it cannot read the file.
 Code disassemble(const std::filesystem::path& cubin, const std::string& title);
 
-/// Begins to compile for reading.
 std::future<CompileResult> begin_reading(Compiler& compiler, CompileJob job);
 
 /// What that made: the PTX, or with `sass` the machine code. Throws UsageError with the compiler's

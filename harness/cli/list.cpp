@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string>
 #include <vector>
@@ -223,15 +225,10 @@ int list_recordings(const ListOptions& options) {
         stale_kernels(recording, kernels, include_directories);
     any_stale = any_stale || !stale.empty();
     const std::string name = file.lexically_normal().string();
-    std::vector<std::string> names, reasons;
-    for (const auto& [kernel, reason] : stale) {
-      names.push_back(kernel);
-      reasons.push_back(reason);
-    }
     const std::string state = stale.empty()
                                   ? "current"
                                   : fmt::format("stale: {}; scripts/record.sh measures it again",
-                                                fmt::join(reasons, ", "));
+                                                fmt::join(std::views::values(stale), ", "));
     table.add_row({name, recording.sweep, recording.device.name, recording.recorded_at,
                    format_count(recording.trials.size()), state},
                   stale.empty() ? Style::plain : Style::warning);
@@ -240,7 +237,7 @@ int list_recordings(const ListOptions& options) {
                     {"device", recording.device.name},
                     {"recorded_at", recording.recorded_at},
                     {"num_trials", recording.trials.size()},
-                    {"stale_kernels", names}});
+                    {"stale_kernels", json_list(std::views::keys(stale), std::identity())}});
   }
   if (options.json) {
     write_out(document("recordings", {{"recordings", rows}}));

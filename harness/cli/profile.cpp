@@ -151,7 +151,7 @@ void store_counted(const ProfileOptions& options, const ProfiledSubject& subject
   }
 }
 
-int run_profile(const ProfileOptions& options) {
+int run_profile(const ProfileOptions& options) try {
   std::vector<std::string> names;
   for (const CounterRow& counter : rows_of(options)) names.emplace_back(counter.name);
   const ProfiledSubject subject = find_subject(options);
@@ -166,17 +166,13 @@ int run_profile(const ProfileOptions& options) {
   SweepRun& run = lone.run;
   const CompileResult compiled = run.compile(subject.kernel, subject.problem, subject.config);
   if (!compiled.ok) throw UsageError("{} does not compile:\n{}", subject.kernel.name, compiled.log);
-  const TrialRequest request = [&] {
-    try {
-      return run.request_of(subject.kernel, subject.problem, subject.config, compiled);
-    } catch (const PlanError& error) {
-      throw UsageError(error.what());
-    }
-  }();
-  const std::vector<Measurement> counted = gpu.count(request, names);
+  const std::vector<Measurement> counted =
+      gpu.count(run.request_of(subject.kernel, subject.problem, subject.config, compiled), names);
   store_counted(options, subject, gpu.info(), counted);
   print_counted(options, subject, counted);
   return kExitDone;
+} catch (const PlanError& error) {
+  throw UsageError(error.what());
 }
 
 }  // namespace

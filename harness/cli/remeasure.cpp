@@ -27,8 +27,9 @@ Remeasurer::Remeasurer(const std::filesystem::path& kernels,
 
 std::string Remeasurer::obstacle(const RunResult& result) {
   if (!result.rank) return "there is no verdict with a winner";
-  if (result.device.slug() != gpu().slug()) {
-    return fmt::format("it was measured on {}, and this is {}", result.device.name, gpu().name);
+  const DeviceInfo& gpu = gpu_.info();
+  if (result.device.slug() != gpu.slug()) {
+    return fmt::format("it was measured on {}, and this is {}", result.device.name, gpu.name);
   }
   const std::string& name = result.winner().kernel;
   try {

@@ -20,8 +20,6 @@ class Remeasurer {
   Remeasurer(const std::filesystem::path& kernels, const std::vector<std::string>& include,
              const std::filesystem::path& program = {});
 
-  const DeviceInfo& gpu() const { return gpu_.info(); }
-
   /// Why the best of a result cannot be measured here: another GPU, or its kernel has changed or is
   /// not there. Empty if it can.
   std::string obstacle(const RunResult& result);

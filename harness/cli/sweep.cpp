@@ -70,12 +70,6 @@ struct SweepOptions : KernelFolders {
   std::optional<std::int64_t> sample;
 };
 
-/// The folder that holds `kernels`, `sweeps` and `results`, seen from a kernel or sweep file.
-fs::path project_of(const fs::path& file) {
-  return fs::absolute(file).lexically_normal().parent_path().parent_path();
-}
-
-/// A sweep on one device.
 class DeviceSweep {
  public:
   /// `line` is what stands ahead of its progress.
@@ -239,7 +233,10 @@ int run_on_all(const SweepOptions& options, Json& summaries) {
   create_folder_of(options.db);
   if (gpus.empty()) {
     if (options.verify == "full") throw UsageError("--verify full: there is no GPU to verify on");
-    return run_on(target_without_gpu(options.device, options.arch, project_of(options.file), sweep,
+    // The folder that holds `kernels`, `sweeps` and `results`, seen from a kernel or sweep file.
+    const fs::path project =
+        fs::absolute(options.file).lexically_normal().parent_path().parent_path();
+    return run_on(target_without_gpu(options.device, options.arch, project, sweep,
                                      include_directories, no_gpu_reason),
                   options, sweep, compiler, include_directories, summaries);
   }

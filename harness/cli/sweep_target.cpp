@@ -75,28 +75,21 @@ Replayed read_replayed(const fs::path& file, const SweepSpec& sweep,
   return {std::move(recording), std::move(notes)};
 }
 
-/// The recordings of a sweep, longest first. A recording has a line for each trial, so the longest
-/// one has the most configurations. Throws UsageError naming a recording that cannot be read.
-std::vector<fs::path> recordings_of(const fs::path& project, const std::string& sweep_name) {
+/// The project's fullest recording of the sweep; a stale one only where no other is there. A
+/// recording has a line for each trial. Throws UsageError naming one that cannot be read.
+std::optional<Replayed> own_recording(const fs::path& project, const SweepSpec& sweep,
+                                      const std::vector<fs::path>& include_directories) {
   std::vector<std::pair<std::ptrdiff_t, fs::path>> found;
   for (const fs::path& file : find_recordings(project)) {
     const std::string name = file.filename().string();
-    if (name != sweep_name + ".jsonl" && name != sweep_name + ".jsonl.gz") continue;
+    if (name != sweep.name + ".jsonl" && name != sweep.name + ".jsonl.gz") continue;
     std::ptrdiff_t num_lines = 0;
     for (LineReader lines(file); lines.next();) ++num_lines;
     found.emplace_back(num_lines, file);
   }
   std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<fs::path> files;
-  for (auto& [num_lines, file] : found) files.push_back(std::move(file));
-  return files;
-}
-
-/// The project's fullest recording of the sweep; a stale one only where no other is there.
-std::optional<Replayed> own_recording(const fs::path& project, const SweepSpec& sweep,
-                                      const std::vector<fs::path>& include_directories) {
   std::optional<Replayed> stale;
-  for (const fs::path& file : recordings_of(project, sweep.name)) {
+  for (const auto& [num_lines, file] : found) {
     Replayed replayed = read_replayed(file, sweep, include_directories, "");
     if (replayed.notes.empty()) return replayed;
     if (!stale) stale = std::move(replayed);
