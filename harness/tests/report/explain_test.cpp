@@ -1,10 +1,10 @@
 #include "report/explain.h"
 
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "matchers.h"
 #include "report/example_figures.h"
+#include "report/golden.h"
 
 namespace assay {
 namespace {
@@ -227,8 +227,7 @@ TEST(ExplainView, HasTheFiguresThatSentencesFollowFrom) {
   for (const std::size_t columns : {60, 80, 120}) {
     for (const std::string& text : {explain_text(figures, explain(figures), {columns}),
                                     faster_text(figures, plain(), {columns})}) {
-      std::istringstream lines(text);
-      for (std::string line; std::getline(lines, line);) EXPECT_LE(width_of(line), columns) << line;
+      expect_fits(text, columns);
     }
   }
   const nlohmann::ordered_json json = explain_json(figures, explain(figures));

@@ -46,6 +46,11 @@ std::vector<TunedTable> two_winners() {
                     {problem(512, 4096), "BLOCK_M=128,WARPS=8,STAGES=4,ORDER=grouped"}});
 }
 
+/// Why a format is not written of these.
+std::string refusal(const auto& write, const auto& rows) {
+  return message_of<UsageError>([&] { write(rows); });
+}
+
 TEST(ExportWisdom, IsFoundByTheReadersRule) {
   const std::string text = export_wisdom(two_winners());
   const auto look_up = [&](const std::string& asked) {
@@ -64,18 +69,15 @@ TEST(ExportWisdom, RefusesWhatItsReaderCannotLookUp) {
   for (TunedRow& entry : tables[0].entries) {
     entry.problem = {{"A", 1}, {"B", 2}, {"C", 3}, {"D", 4}};
   }
-  EXPECT_THAT(message_of<UsageError>([&] { export_wisdom(tables); }),
-              HasSubstr("up to three sizes"));
+  EXPECT_THAT(refusal(export_wisdom, tables), HasSubstr("up to three sizes"));
   tables = two_winners();
   tables[0].entries[1].best.kernel = "gemm_wgmma";
-  EXPECT_THAT(message_of<UsageError>([&] { export_wisdom(tables); }),
+  EXPECT_THAT(refusal(export_wisdom, tables),
               AllOf(HasSubstr("gemm_mma and gemm_wgmma"), HasSubstr("--kernel")));
   tables[0].entries[1].best = {"gemm_mma", {{"OTHER", std::int64_t{1}}}};
-  EXPECT_THAT(message_of<UsageError>([&] { export_wisdom(tables); }),
-              HasSubstr("different parameters: OTHER=1"));
+  EXPECT_THAT(refusal(export_wisdom, tables), HasSubstr("different parameters: OTHER=1"));
   tables.push_back(tables[0]);
-  EXPECT_THAT(message_of<UsageError>([&] { export_wisdom(tables); }),
-              HasSubstr("choose with --op"));
+  EXPECT_THAT(refusal(export_wisdom, tables), HasSubstr("choose with --op"));
 }
 
 TEST(ExportTriton, RunsAsPython) {
@@ -88,12 +90,12 @@ TEST(ExportTriton, RunsAsPython) {
 TEST(ExportTriton, RefusesKernelsThatAreNotLaunchedSo) {
   auto tables = tables_of({{problem(16, 4096), "BLOCK_M=64,STAGES=3"}});
   EXPECT_THAT(
-      message_of<UsageError>([&] { export_triton(tables); }),
+      refusal(export_triton, tables),
       AllOf(HasSubstr("triton.Config has no meaning for kernel gemm_mma"), HasSubstr("WARPS")));
   tables = tables_of({{problem(16, 4096), "WARPS=4"}});
-  EXPECT_THAT(message_of<UsageError>([&] { export_triton(tables); }), HasSubstr("STAGES"));
+  EXPECT_THAT(refusal(export_triton, tables), HasSubstr("STAGES"));
   tables = tables_of({{problem(16, 4096), "WARPS=6,STAGES=2"}});
-  EXPECT_THAT(message_of<UsageError>([&] { export_triton(tables); }), HasSubstr("power of two"));
+  EXPECT_THAT(refusal(export_triton, tables), HasSubstr("power of two"));
 }
 
 Problem experts(std::int64_t tokens) { return {{"M", tokens}, {"E", 8}, {"N", 1024}, {"K", 4096}}; }
@@ -150,28 +152,24 @@ TEST(ExportVllmMoe, NamesTheBlockOfTheScalesOrRefuses) {
   EXPECT_EQ(export_vllm_moe(tables)[0].file_name,
             "E=8,N=1024,device_name=NVIDIA_H200,block_shape=[128,64].json");
   tables[0].entries[0].problem.pop_back();
-  EXPECT_THAT(message_of<UsageError>([&] { export_vllm_moe(tables); }),
-              HasSubstr("has one of them"));
+  EXPECT_THAT(refusal(export_vllm_moe, tables), HasSubstr("has one of them"));
   tables = moe_tables();
   tables[0].entries[0].problem.emplace_back("density", 0.1);
-  EXPECT_THAT(message_of<UsageError>([&] { export_vllm_moe(tables); }),
-              HasSubstr("no place for the density"));
+  EXPECT_THAT(refusal(export_vllm_moe, tables), HasSubstr("no place for the density"));
 }
 
 TEST(ExportVllmMoe, RefusesWhatHasAnotherMeaning) {
-  EXPECT_THAT(message_of<UsageError>([&] { export_vllm_moe(two_winners()); }),
+  EXPECT_THAT(refusal(export_vllm_moe, two_winners()),
               AllOf(HasSubstr("mixtures of experts"), HasSubstr("has no E")));
   auto tables = moe_tables();
   tables[0].entries[0].best.config.emplace_back("SPLIT_K", std::int64_t{2});
-  EXPECT_THAT(message_of<UsageError>([&] { export_vllm_moe(tables); }), HasSubstr("SPLIT_K=2"));
+  EXPECT_THAT(refusal(export_vllm_moe, tables), HasSubstr("SPLIT_K=2"));
   tables = moe_tables();
   tables[0].entries[0].best.config.erase(tables[0].entries[0].best.config.begin());
-  EXPECT_THAT(message_of<UsageError>([&] { export_vllm_moe(tables); }),
-              HasSubstr("parameter BLOCK_SIZE_M"));
+  EXPECT_THAT(refusal(export_vllm_moe, tables), HasSubstr("parameter BLOCK_SIZE_M"));
   tables = moe_tables();
   tables[0].entries[1].problem = tables[0].entries[0].problem;
-  EXPECT_THAT(message_of<UsageError>([&] { export_vllm_moe(tables); }),
-              HasSubstr("several problems agree"));
+  EXPECT_THAT(refusal(export_vllm_moe, tables), HasSubstr("several problems agree"));
 }
 
 std::vector<TrialRow> tried() {
@@ -224,7 +222,7 @@ TEST(ExportTrials, AreOfOneKernelAndProblem) {
   std::vector<TrialRow> trials = tried();
   trials.push_back(example::trial(problem(64, 4096), "gemm_mma", "B=64,ORDER=row", 12'000));
   for (const auto write : {export_t4, export_kernel_tuner}) {
-    EXPECT_THAT(message_of<UsageError>([&] { write(trials); }),
+    EXPECT_THAT(refusal(write, trials),
                 AllOf(HasSubstr("M=16,N=4096"), HasSubstr("M=64,N=4096"), HasSubstr("--problem")));
   }
 }
@@ -264,7 +262,7 @@ TEST(ExportForServices, ProtocolsAndObjectivesHaveNamesOfTheirOwn) {
                     "nvidia_h200/gemm_bf16/best/M:16/N:4096/sustained"),
             "10000.0");
   tables[1].device.name = "NVIDIA A100";
-  EXPECT_THAT(message_of<UsageError>([&] { export_google_benchmark(tables); }),
+  EXPECT_THAT(refusal(export_google_benchmark, tables),
               AllOf(HasSubstr("NVIDIA A100"), HasSubstr("--device")));
 }
 

@@ -1,10 +1,7 @@
 #include "report/inspect_view.h"
 
-#include <gtest/gtest.h>
-
-#include <sstream>
-
 #include "inspect/example_code.h"
+#include "report/golden.h"
 
 namespace assay {
 namespace {
@@ -16,11 +13,8 @@ TEST(InspectView, FitsTheTerminal) {
                          read_ptx(kernel_of(kNested), "k.ptx")};
   const Inspected after{"k.ptx", read_ptx(kernel_of(other), "k.ptx")};
   for (const std::size_t columns : {60, 80, 120}) {
-    for (const std::string& text :
-         {inspect_text(before, {columns}), difference_text(before, after, {columns})}) {
-      std::istringstream lines(text);
-      for (std::string line; std::getline(lines, line);) EXPECT_LE(width_of(line), columns) << line;
-    }
+    expect_fits(inspect_text(before, {columns}), columns);
+    expect_fits(difference_text(before, after, {columns}), columns);
   }
 }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "matchers.h"
 #include "report/example_rows.h"
@@ -144,8 +143,7 @@ TEST(Failures, ShowTheFirstLineThatSaysSomething) {
   EXPECT_THAT(text, Not(HasSubstr("STAGES=3  correct")));
   EXPECT_THAT(failures_text(failed_trials(rows()), 1), HasSubstr("1 more"));
   for (const std::size_t columns : {60, 80, 120}) {
-    std::istringstream lines(failures_text(failed_trials(rows()), 0, {columns}));
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(width_of(line), columns) << line;
+    expect_fits(failures_text(failed_trials(rows()), 0, {columns}), columns);
   }
 }
 
@@ -271,8 +269,7 @@ TEST(ProblemView, DrawsDistributionsOnOneScale) {
 // The drawing was 86 columns wide whatever the terminal was.
 TEST(ProblemView, FitsTheTerminal) {
   for (const std::size_t columns : {60, 80, 120}) {
-    std::istringstream lines(problem_text(example_results(), {columns}));
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(width_of(line), columns) << line;
+    expect_fits(problem_text(example_results(), {columns}), columns);
   }
 }
 

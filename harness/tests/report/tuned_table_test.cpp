@@ -1,7 +1,6 @@
 #include "report/tuned_table.h"
 
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "matchers.h"
 #include "report/example_rows.h"
@@ -347,8 +346,7 @@ TEST(BestText, FitsTheTerminal) {
   for (const std::size_t columns : {50, 80, 120}) {
     BestLayout layout{.wide = true, .ties = true, .terminal = {columns}};
     for (const auto& tables : {winners(), energy_tables(), metric_tables()}) {
-      std::istringstream lines(best_text(tables, layout));
-      for (std::string line; std::getline(lines, line);) EXPECT_LE(width_of(line), columns) << line;
+      expect_fits(best_text(tables, layout), columns);
     }
   }
 }
