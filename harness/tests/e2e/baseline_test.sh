@@ -13,28 +13,25 @@ baseline:
 YAML
 sed -i 's/role: in}/role: in, fill: {name: uniform, low: 0, high: 1}}/' vector_add.yaml  # for relu
 
-query() { sqlite3 x.db "$1"; }
-
 expect 0 'N=1000: the baseline wrong does not count: C\[0\] is' sweep
-[[ $(query "SELECT group_concat(name, ' ') FROM (SELECT name FROM baseline ORDER BY name)") == \
-  'chain chain_graph old' ]] || fail "stored: $(query 'SELECT name FROM baseline')"
-[[ $(query "SELECT group_concat(config, ' ') FROM (SELECT config FROM rank_entry WHERE kernel = ''
-  ORDER BY config)") == 'chain chain_graph old' ]] || fail "not all that are right are re-ranked"
+stores x.db "SELECT group_concat(name, ' ') FROM (SELECT name FROM baseline ORDER BY name)" \
+  'chain chain_graph old'
+stores x.db "SELECT group_concat(config, ' ') FROM (SELECT config FROM rank_entry WHERE kernel = ''
+  ORDER BY config)" 'chain chain_graph old'
 expect 0 '"name": "chain_graph"' "$assay" best --db x.db --json
 grep -qE '"detail": "add [0-9.]+ us, relu [0-9.]+ us"' output || fail "its parts are not shown"
 expect 0 'vs chain_graph' "$assay" best --db x.db
 
 # A stored verdict is of these baselines.
 sweep || fail "again: exit $?"
-[[ $(query 'SELECT count(*) FROM rank') -eq 1 ]] || fail "the same baselines are timed again"
+stores x.db 'SELECT count(*) FROM rank' 1
 echo '// edited' >>old.cu
-sweep || fail "with another source: exit $?"
-grep -q '2 of 2 trials: 0 now, 2 kept' output || fail "a baseline's source changes the trials"
-[[ $(query 'SELECT count(*) FROM rank') -eq 2 ]] || fail "an edited source leaves the verdict"
+expect 0 '2 of 2 trials: 0 now, 2 kept' sweep
+stores x.db 'SELECT count(*) FROM rank' 2
 sed -i 's/block: \[256\]/block: [128]/; s/cdiv(N, 256)/cdiv(N, 128)/' vector_add.yaml
 sweep || fail "with another configuration: exit $?"
-[[ $(query 'SELECT count(*) FROM rank') -eq 3 ]] || fail "an edited step leaves the verdict"
-[[ $(query "SELECT count(*) FROM baseline WHERE name = 'old'") -eq 3 ]] || fail "an old time is reused"
+stores x.db 'SELECT count(*) FROM rank' 3
+stores x.db "SELECT count(*) FROM baseline WHERE name = 'old'" 3
 
 # Mistakes have a place, also where there is no GPU.
 sed -i 's/\bentry: vector_add/entry: add/' vector_add.yaml

@@ -31,14 +31,4 @@ YAML
   rm base.yaml
 }
 
-# write_adder FILE SIZE: a kernel of the user's own, which the stand-in runs, for its name.
-write_adder() {
-  cat >"$1" <<CUDA
-extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n) {
-  const int i = blockIdx.x * $2 + threadIdx.x;
-  if (i < n) c[i] = a[i] + b[i];
-}
-CUDA
-}
-
 sweep() { "$assay" sweep vector_add.yaml --db x.db "$@" >output 2>&1; }

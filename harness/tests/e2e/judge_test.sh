@@ -5,27 +5,8 @@ source "$(dirname "$0")/stand_in.sh"
 
 mkdir honest
 write_add_op '[4000, 2000]'
-# write_kernel FOLDER NAME [KEY]: a kernel that the stand-in runs for its name.
-write_kernel() {
-  cat >"$1/$2.cu" <<CUDA
-extern "C" __global__ void $2(const float* a, const float* b, float* c, int n) {
-  const int i = blockIdx.x * BLOCK + threadIdx.x;
-  if (i < n) c[i] = a[i] + b[i];
-}
-CUDA
-  cat >"$1/$2.yaml" <<YAML
-kernel: $2
-op: add
-arch: [80]
-params: {BLOCK: [64, 128]}
-args: [N]
-launches: [{grid: ["cdiv(N, BLOCK)"], block: [BLOCK]}]
-${3:-}
-YAML
-}
-write_kernel kernels vector_add
-write_kernel honest vector_add
-for kernel in wrong_value forgets_tail skips_last; do write_kernel . $kernel; done
+for folder in kernels honest; do write_submission $folder vector_add '64, 128'; done
+for kernel in wrong_value forgets_tail skips_last; do write_submission . $kernel '64, 128'; done
 judge() { "$assay" judge add "$@" --kernels kernels --db known.db; }
 
 # Compiled only.
@@ -64,8 +45,7 @@ problems: [{N: 1000}, {N: 2000}, {N: 4000}]
 YAML
 "$assay" sweep s.yaml --kernels kernels --db known.db --device 0 >output 2>&1 || fail "sweep: $?"
 mkdir renamed
-sed 's/kernel: vector_add/kernel: mine/; s/{grid/{entry: vector_add, grid/' honest/vector_add.yaml \
-  >renamed/mine.yaml
+sed 's/kernel: vector_add/kernel: mine/' honest/vector_add.yaml >renamed/mine.yaml
 cp honest/vector_add.cu renamed/mine.cu
 judge renamed/mine.yaml --device 0 --json >output 2>errors || fail "with a rival: exit $?"
 [[ $(field 'problems[0].rivals[0].kernel') == vector_add ]] || fail "the best is left out"
@@ -101,7 +81,7 @@ judge forgets_tail.cu --device 0 --hidden hidden.yaml --json >output 2>errors
 ! grep -q 300 output || fail "the hidden sizes are told"
 
 # A contract with too many configurations on the hidden size alone was told that size.
-write_kernel . vast 'constraints: ["N == 3001 || X + Y + Z == 3"]'
+write_submission . vast '64, 128' vast 'constraints: ["N == 3001 || X + Y + Z == 3"]'
 values='{from: 1, to: 300, step: 1}'
 sed -i "s/^params: .*/params: {BLOCK: [64], X: $values, Y: $values, Z: $values}/" vast.yaml
 expect 1 'contract on hidden problem 1: no more is told of a hidden problem' \
@@ -115,9 +95,9 @@ expect 2 '^assay: mistaken.yaml:1:13: unknown key "M" in a problem' \
 expect 2 '^assay: cannot read missing.yaml' judge honest --device 0 --hidden missing.yaml
 
 # A submission has no say in its exam.
-write_kernel . cheat 'tolerance: {relative: 0.9}'
+write_submission . cheat '64, 128' cheat 'tolerance: {relative: 0.9}'
 expect 1 'cheat.yaml:7:1: "tolerance" is the op'"'"'s' judge cheat.cu --device 0
-write_kernel . broken
+write_submission . broken '64, 128'
 sed -i 's/+ b\[i\]/+ d[i]/' broken.cu
 expect 1 'compile/error on N=1000.*: ' judge broken.cu --device 0
 grep -q 'c\[i\] = a\[i\] + d\[i\];' output || fail "the source line is not shown"

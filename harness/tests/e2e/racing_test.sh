@@ -15,37 +15,30 @@ done
 query() { sqlite3 a.db "$1"; }
 raced=$(query "SELECT count(*) FROM timing WHERE stop = 'raced'")
 [[ $raced -gt 0 && $raced -lt 36 ]] || fail "$raced of 40 trials were raced out"
-[[ $(query "SELECT count(*) FROM rank_entry JOIN rank ON rank.id = rank_id
+stores a.db "SELECT count(*) FROM rank_entry JOIN rank ON rank.id = rank_id
             JOIN config ON config.text = rank_entry.config
             JOIN trial ON config_id = config.id AND trial.problem_id = rank.problem_id AND
               trial.protocol_id = rank.protocol_id
             JOIN timing ON timing.id = timing_id
-            WHERE stop = 'raced'") -eq 0 ]] || fail "a censored configuration was re-ranked"
-[[ $(query "SELECT count(*) FROM rank_entry WHERE winner AND config LIKE 'BLOCK=1024,%'") -eq 4 ]] ||
-  fail "the fastest did not win each time"
-[[ $(query "SELECT count(*) FROM rank_noise") -eq 4 ]] || fail "a re-rank has no noise floor"
-[[ $(query "SELECT count(*) FROM timing WHERE abs(clock_mhz - 1755) > 2") -eq 0 ]] ||
-  fail "a trial has not the stand-in's clock"
+            WHERE stop = 'raced'" 0
+stores a.db "SELECT count(*) FROM rank_entry WHERE winner AND config LIKE 'BLOCK=1024,%'" 4
+stores a.db "SELECT count(*) FROM rank_noise" 4
+stores a.db "SELECT count(*) FROM timing WHERE abs(clock_mhz - 1755) > 2" 0
 # The stand-in has no NVML, and so no energy to rank by: the same trials are ranked by time, again.
 ranks=$(query 'SELECT count(*) FROM rank')
-"$assay" sweep racing_graph.yaml --kernels "$tree/kernels" --db a.db --device 0 \
-  --objective energy >output 2>&1 ||
-  fail "an objective that cannot be measured ends the sweep with exit $?"
+expect 0 ' 0 now, [1-9][0-9]* kept' "$assay" sweep racing_graph.yaml --kernels "$tree/kernels" \
+  --db a.db --device 0 --objective energy
 [[ $(grep -c 'energy was not measured on Fake GPU: NVML does not tell it; ranked by time' output) -eq 1 ]] ||
   fail "the missing energy is not said once"
-grep -qE ' 0 now, [1-9][0-9]* kept' output || fail "another objective measured the trials again"
-[[ $(query "SELECT count(*) FROM rank WHERE objective = 'time'") -eq $((ranks + 2)) ]] ||
-  fail "another objective did not rank again"
-"$assay" show --times --db a.db >output 2>&1 || fail "the times cannot be shown"
-grep -q 'correct, stopped early' output || fail "no time is marked as stopped early"
-"$assay" db check --db a.db >output 2>&1 || fail "the database is not sound"
+stores a.db "SELECT count(*) FROM rank WHERE objective = 'time'" $((ranks + 2))
+expect 0 'correct, stopped early' "$assay" show --times --db a.db
+expect 0 '' "$assay" db check --db a.db
 # A parent without standard streams once gave its socket the number of one, and no worker started.
 # All is measured; that the summary is lost is an error.
 "$assay" sweep racing_graph.yaml --kernels "$tree/kernels" --db closed.db --device 0 <&- >&- 2>&-
 code=$?
 [[ $code -eq 3 ]] || fail "without standard streams the sweep ends with exit $code"
-[[ $(sqlite3 closed.db "SELECT count(*) FROM sweep WHERE state = 'done'") -eq 1 ]] ||
-  fail "without standard streams the sweep does not come to its end"
+stores closed.db "SELECT count(*) FROM sweep WHERE state = 'done'" 1
 
 # blocks NAME BLOCKS
 blocks() {
@@ -58,14 +51,13 @@ blocks wide '[1024]'
 sweep wide raced.db
 blocks wide '[64, 128, 1024]'
 sweep wide raced.db
-[[ $(sqlite3 raced.db "SELECT count(*) FROM timing WHERE stop = 'raced'") -eq 2 ]] || fail "nothing was raced"
+stores raced.db "SELECT count(*) FROM timing WHERE stop = 'raced'" 2
 blocks slow '[64, 128]'
 sweep slow raced.db
-"$assay" best --json --db raced.db --sweep slow >output 2>&1
-grep -q '"BLOCK": 128' output || fail "the winner among the raced"
-[[ $(sqlite3 raced.db "SELECT count(*) FROM trial JOIN config ON config.id = config_id JOIN timing ON
-     timing.id = timing_id WHERE stop = 'raced' AND text LIKE 'BLOCK=128,%'") -eq 0 ]] ||
-  fail "a censored time decided"
+expect 0 '"BLOCK": 128' "$assay" best --json --db raced.db --sweep slow
+# A censored time does not decide.
+stores raced.db "SELECT count(*) FROM trial JOIN config ON config.id = config_id JOIN timing ON
+  timing.id = timing_id WHERE stop = 'raced' AND text LIKE 'BLOCK=128,%'" 0
 
 # "raise max_seconds_per_config" was advice that did nothing.
 blocks low '[64, 128]'

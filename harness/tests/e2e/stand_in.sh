@@ -28,3 +28,28 @@ smoke: {N: 1000}
 problems: [{N: $1}]
 YAML
 }
+
+# write_adder FILE SIZE [ENTRY]: a kernel that adds in blocks of this size, or is said to: the
+# stand-in runs what has the name of the entry.
+write_adder() {
+  cat >"$1" <<CUDA
+extern "C" __global__ void ${3:-vector_add}(const float* a, const float* b, float* c, int n) {
+  const int i = blockIdx.x * $2 + threadIdx.x;
+  if (i < n) c[i] = a[i] + b[i];
+}
+CUDA
+}
+
+# write_submission FOLDER NAME BLOCKS [ENTRY [LINE]]: such a kernel with its contract, for that op.
+write_submission() {
+  write_adder "$1/$2.cu" BLOCK "${4:-$2}"
+  cat >"$1/$2.yaml" <<YAML
+kernel: $2
+op: add
+arch: [80]
+params: {BLOCK: [$3]}
+args: [N]
+launches: [{entry: ${4:-$2}, grid: ["cdiv(N, BLOCK)"], block: [BLOCK]}]
+${5:-}
+YAML
+}

@@ -25,7 +25,7 @@ sed -i 's/shift: 0.5/shift: 0.75/' kernels/vector_add.yaml
 expect 0 '2 of 2 trials: 2 now, 0 kept' sweep kernels/vector_add.yaml
 sed -i 's/shift: 0.75/shift: 0.5/' kernels/vector_add.yaml
 
-"$assay" best --sweep t --db x.db >output 2>&1
+expect 0 '' "$assay" best --sweep t --db x.db
 for problem in scale=0.05,shift=0 scale=0.001,shift=0 scale=1,shift=0.5; do
   grep -q "N=1000,$problem " output || fail "best: no $problem"
 done
@@ -43,10 +43,9 @@ expect 0 '2 of 2 trials: 2 now, 0 kept' sweep sweeps/t.yaml --problem N=1000,sca
 expect 2 '--problem: N=0.5 is no integer of at least 1' \
   sweep sweeps/t.yaml --problem N=0.5,scale=2.5,shift=0
 
-"$assay" export --sweep t --format recording --db x.db --output t.jsonl >output 2>&1 ||
-  fail "export --format recording: exit $?"
+expect 0 '' "$assay" export --sweep t --format recording --db x.db --output t.jsonl
 grep -q '"scale":0.001' t.jsonl || fail "a recording without the trait"
-"$assay" import t.jsonl --db y.db >output 2>&1 || fail "import: exit $?"
+expect 0 '' "$assay" import t.jsonl --db y.db
 expect 0 "6 of 6 trials: 6 now" "$assay" sweep sweeps/t.yaml --device replay:t.jsonl --db z.db
 expect 0 'N=1000,scale=0.001,shift=0' "$assay" best --db y.db --problem scale=0.001
 echo ok

@@ -20,15 +20,9 @@ rerank: {rounds: 6}
 YAML
 done
 sweep() { "$assay" sweep "$1.yaml" --kernels kernels --db "$1.db" --device 0 >output 2>&1 || fail "sweep $1: exit $?"; }
-# verify EXIT DATABASE [OPTION...]
-verify() {
-  local expected=$1 db=$2
-  shift 2
-  "$assay" verify --db "$db" --seeds 2 --launches 20 "$@" >output 2>errors
-  local code=$?
-  [[ $code -eq $expected ]] || fail "verify $db $*: exit $code instead of $expected"
-}
-says() { grep -qsE "$1" output errors || fail "nothing says '$1'"; }
+# verify EXIT DATABASE PATTERN [OPTION...]
+verify() { expect "$1" "$3" "$assay" verify --db "$2" --seeds 2 --launches 20 "${@:4}"; }
+says() { grep -qE "$1" output || fail "nothing says '$1'"; }
 
 # compute-sanitizer is looked for like NVRTC; this one says what a real one would.
 mkdir -p toolkit/bin
@@ -59,26 +53,19 @@ grep -q verified output && fail "verified without verify"
 
 # A sweep does so in its end, once.
 cp vector_add.db full.db
-full() {
-  "$assay" sweep vector_add.yaml --kernels kernels --db full.db --device 0 --verify full "$@" \
-    >output 2>errors || fail "sweep --verify full $*: exit $?"
-}
-full
-says '^  smoke streams +passed +([0-9]+ of )?1000 pairs of launches'
+full() { "$assay" sweep vector_add.yaml --kernels kernels --verify full "$@"; }
+expect 0 '^  smoke streams +passed +([0-9]+ of )?1000 pairs of launches' full --db full.db --device 0
 expect 0 'verified' "$assay" best --db full.db
-full --json
+full --db full.db --device 0 --json >output 2>errors || fail "sweep --verify full --json: exit $?"
 [[ $(sqlite3 :memory: "SELECT json_array_length(readfile('output'), '\$.devices[0].verification.winners')") == 0 ]] ||
   fail "what was verified was verified again"
-"$assay" sweep vector_add.yaml --kernels kernels --db none.db --device none --verify full >output 2>errors
-[[ $? -eq 2 ]] || fail "--verify full without a GPU"
-says 'verify full: there is no GPU to verify on'
+expect 2 'verify full: there is no GPU to verify on' full --db none.db --device none
 rm -f none.db tools
-verify 0 vector_add.db
-says '^N=1000 vector_add BLOCK=256,VECTOR=1,ITEMS=1$'
+verify 0 vector_add.db '^N=1000 vector_add BLOCK=256,VECTOR=1,ITEMS=1$'
 says '^  data +passed +2 seeds$'
 says '^  launches +passed +20 launches$'
 says '^  streams +passed +20 pairs of launches$'
-grep -q 'run once more' errors && fail "nothing failed, and a sweep is asked for"
+grep -q 'run once more' output && fail "nothing failed, and a sweep is asked for"
 says '^  smoke data +passed +2 seeds$'
 says '^  synccheck +passed'
 [[ $(tr '\n' ' ' <tools) == 'memcheck racecheck initcheck synccheck ' ]] || fail "not all tools ran"
@@ -89,8 +76,8 @@ says "$(date -u +%Y-%m-%d)  "
   fail "the export does not say that the winner was verified"
 
 # What the tools of compute-sanitizer say, and where they cannot say anything.
-FINDS=memcheck BROKEN=initcheck verify 1 vector_add.db
-says '^  memcheck +failed +Invalid __global__ read of size 4 bytes at vector_add[+]0x90$'
+FINDS=memcheck BROKEN=initcheck verify 1 vector_add.db \
+  '^  memcheck +failed +Invalid __global__ read of size 4 bytes at vector_add[+]0x90$'
 check="assay check 'vector_add:BLOCK=256,VECTOR=1,ITEMS=1' --kernels '$work/kernels'"
 says "^to look for the same on the emulator, which names lines of the source: $check$"
 says '^  racecheck +passed'
@@ -99,11 +86,10 @@ expect 0 '1 of 60 .*: all correct' bash -c "${check/#assay/$assay}"
 ls cache/assay | grep -q launch- && fail "the request for a launch is left"
 expect 0 'no: memcheck' "$assay" best --db vector_add.db
 if [[ ! -x /usr/local/cuda/bin/compute-sanitizer ]] && ! command -v compute-sanitizer >/dev/null; then
-  CUDA_HOME='' verify 0 vector_add.db
-  says '^  memcheck +skipped +there is no compute-sanitizer'
+  CUDA_HOME='' verify 0 vector_add.db '^  memcheck +skipped +there is no compute-sanitizer'
   expect 0 ', 8 of 12 checks' "$assay" best --db vector_add.db
 fi
-verify 0 vector_add.db
+verify 0 vector_add.db ''
 
 # A winner that cannot run on its kernel's smoke problem is checked on one that is a little larger.
 # Once, seven of its ten checks were skipped.
@@ -112,29 +98,24 @@ sed -e 's/vector_add/needs_many/' -e 's/{grid/{entry: vector_add, grid/' \
   -e 's/^args:/constraints: [N >= 2000]\n&/' kernels/vector_add.yaml >kernels/needs_many.yaml
 sed 's/vector_add/needs_many/g; s/N: 1000/N: 4000/' vector_add.yaml >needs_many.yaml
 sweep needs_many
-verify 0 needs_many.db
-says '^  data +passed +2 seeds$'
+verify 0 needs_many.db '^  data +passed +2 seeds$'
 says '^  smoke data +passed +2 seeds; on N=2006$'
 says '^  racecheck +passed +on N=2006$'
-FINDS=memcheck verify 1 needs_many.db
-says '^  memcheck +failed +Invalid .*; on N=2006$'
+FINDS=memcheck verify 1 needs_many.db '^  memcheck +failed +Invalid .*; on N=2006$'
 sed -i 's/N >= 2000/N >= 3000/; s/N: 1003/N: 1500/' kernels/needs_many.yaml
-verify 0 needs_many.db
-says '^  smoke data +passed +2 seeds; on N=3000$'
+verify 0 needs_many.db '^  smoke data +passed +2 seeds; on N=3000$'
 sed -i 's/N >= 3000/N > 3000/' kernels/needs_many.yaml
-verify 0 needs_many.db
-says '^  smoke data +skipped +N=1500 breaks N > 3000$'
+verify 0 needs_many.db '^  smoke data +skipped +N=1500 breaks N > 3000$'
 says '^  synccheck +skipped +N=1500 breaks N > 3000$'
 
 # What a sweep on even sizes does not see.
 sweep forgets_tail
-verify 1 forgets_tail.db
-says '^  data +passed'
+verify 1 forgets_tail.db '^  data +passed'
 says '^  smoke data +failed +correctness/unwritten: '
 says 'what failed does not win again; the same sweep, run once more, ranks the others'
 expect 0 'no: smoke data' "$assay" best --db forgets_tail.db
-"$assay" export --format recording --sweep forgets_tail --db forgets_tail.db --output forgets.jsonl >output ||
-  fail "export: exit $?"
+expect 0 '' "$assay" export --format recording --sweep forgets_tail --db forgets_tail.db \
+  --output forgets.jsonl
 expect 0 'no: smoke data' "$assay" best --db forgets.jsonl
 # A table whose reader launches what it finds there has no winner that is known to be wrong.
 for format in header wisdom; do
@@ -142,65 +123,52 @@ for format in header wisdom; do
   says 'warning: .* forgets_tail .* is left out: it fails its verification, smoke data: '
   says '^no re-ranked winner'
 done
-"$assay" export --format csv --db forgets_tail.db >output || fail "export: exit $?"
-says ',failed'
+expect 0 ',failed' "$assay" export --format csv --db forgets_tail.db
 
 # Nor can it win again: the next best takes its place, until that has failed, too.
 winner() { "$assay" best --json --db again.db | sed -nE 's/.*"BLOCK": ([0-9]+).*/BLOCK=\1/p' | head -1; }
 cp forgets_tail.db again.db
 first=$(winner)
-again() {
-  "$assay" sweep forgets_tail.yaml --kernels kernels --db again.db --device 0 "$@" >output 2>&1 ||
-    fail "sweep again $*: exit $?"
-}
-again
-says "warning: N=1000 forgets_tail $first,.* cannot win: it failed its verification, smoke data"
+again() { "$assay" sweep forgets_tail.yaml --kernels kernels --db again.db --device 0; }
+expect 0 "warning: N=1000 forgets_tail $first,.* cannot win: it failed its verification, smoke data" \
+  again
 second=$(winner)
 [[ -n $second && $second != "$first" ]] || fail "what failed its verification won again: $second"
-verify 1 again.db
-again
-says "warning: N=1000 forgets_tail $second,.* cannot win"
+verify 1 again.db ''
+expect 0 "warning: N=1000 forgets_tail $second,.* cannot win" again
 expect 0 'no: smoke data' "$assay" best --db again.db
 
 # A verification that passes takes its place, and one that faults does not end the others.
 sed -i 's/N: 1003/N: 1004/' kernels/forgets_tail.yaml
-verify 0 forgets_tail.db
-"$assay" best --db forgets_tail.db >output 2>&1
+verify 0 forgets_tail.db ''
+expect 0 '' "$assay" best --db forgets_tail.db
 grep -q 'no:' output && fail "an old verification stayed"
-ASSAY_FAKE_CUDA=illegal_address@30 verify 1 vector_add.db --json
-[[ $(field 'winners[0].verified.checks[2].result') == failed ]] ||
+document() { "$assay" verify --db vector_add.db --seeds 2 --launches 20 --json >output 2>errors; }
+ASSAY_FAKE_CUDA=illegal_address@30 document
+[[ $? -eq 1 && $(field 'winners[0].verified.checks[2].result') == failed ]] ||
   fail "a fault is no failure"
 says '"passed": false'
 says 'ILLEGAL_ADDRESS'
 
 # What cannot be verified, and why.
-verify 2 none.db
-says 'there is no database none.db'
-verify 1 vector_add.db --problem N=7
-says 'no verdict on problem N=7 in vector_add.db'
-verify 2 forgets.jsonl
-says 'expected the name of a database'
-verify 2 vector_add.db --kernels elsewhere
-says 'kernels: .*not exist: elsewhere'
+verify 2 none.db 'there is no database none.db'
+verify 1 vector_add.db 'no verdict on problem N=7 in vector_add.db' --problem N=7
+verify 2 forgets.jsonl 'expected the name of a database'
+verify 2 vector_add.db 'kernels: .*not exist: elsewhere' --kernels elsewhere
 mkdir elsewhere
-verify 1 vector_add.db --kernels elsewhere
-says 'there is no kernel vector_add in elsewhere'
+verify 1 vector_add.db 'there is no kernel vector_add in elsewhere' --kernels elsewhere
 cp vector_add.db other.db
 sqlite3 other.db "UPDATE device SET uuid = 'GPU-other'"
-verify 1 other.db
-says 'it won on another device: .* GPU-other'
+verify 1 other.db 'it won on another device: .* GPU-other'
 "$assay" import forgets.jsonl --db imported.db >output 2>&1 || fail "import: exit $?"
 # Winners that were recorded elsewhere are verified on a GPU of the same model, and on no other.
-verify 0 imported.db
-says '^  smoke data +passed +2 seeds$'
+verify 0 imported.db '^  smoke data +passed +2 seeds$'
 expect 0 'verified' "$assay" best --db imported.db
 sqlite3 imported.db "UPDATE device SET name = 'NVIDIA Other'"
-verify 1 imported.db
-says 'it won on another device: NVIDIA Other'
+verify 1 imported.db 'it won on another device: NVIDIA Other'
 echo '// edited' >>kernels/vector_add.cu
-verify 1 vector_add.db
-says 'vector_add.yaml has changed since; sweep it again'
-verify 1 vector_add.db --json
-[[ $(field 'skipped[0].kernel') == vector_add ]] ||
+verify 1 vector_add.db 'vector_add.yaml has changed since; sweep it again'
+document
+[[ $? -eq 1 && $(field 'skipped[0].kernel') == vector_add ]] ||
   fail "the JSON does not name the winner that was skipped"
 echo ok

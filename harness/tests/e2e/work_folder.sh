@@ -39,3 +39,9 @@ expect() {
 has() { grep -q -- "$1" output || fail "no \"$1\": $2"; }
 # field PATH: a field of the JSON in the output.
 field() { sqlite3 :memory: "SELECT json_extract(readfile('output'), '\$.$1')"; }
+# stores DATABASE QUERY VALUE: what the database answers.
+stores() {
+  local found
+  found=$(sqlite3 "$1" "$2")
+  [[ $found == "$3" ]] || fail "$1: $2: $found instead of $3"
+}
