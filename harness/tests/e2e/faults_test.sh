@@ -41,32 +41,29 @@ for device in all 0,1; do
     fail "--device $device: two GPUs do not share the problems"
 done
 # Both times each problem stayed on its GPU.
-[[ $(sqlite3 gpus.db 'SELECT count(*) FROM trial') == 9 ]] || fail "a problem changed its GPU"
+stores gpus.db 'SELECT count(*) FROM trial' 9
 # Each GPU's trials are a recording of their own, and the first says how the other is written. It
 # once said nothing, and half of the sweep was not in the file.
-"$assay" export --format recording --sweep faults --db gpus.db --output 0.jsonl >output 2>&1 ||
-  fail "export of two GPUs: exit $?"
+expect 0 '' "$assay" export --format recording --sweep faults --db gpus.db --output 0.jsonl
 other=$(grep -o 'export again with --device [^ ]*' output) || fail "the other GPU's half is not named"
 "$assay" export --format recording --sweep faults --db gpus.db --device "${other##* }" \
   --output 1.jsonl >output 2>&1 || fail "export of the other GPU: exit $?"
 for i in 0 1; do "$assay" import $i.jsonl --db both.db >output || fail "import $i: exit $?"; done
-[[ $(sqlite3 both.db 'SELECT count(*) FROM trial') == 9 ]] || fail "two recordings hold less"
+stores both.db 'SELECT count(*) FROM trial' 9
 # Files of other tuners name GPUs that tell no UUID: these were taken for one.
 sed '1s/"uuid":"[^"]*"/"uuid":""/' 0.jsonl >unnamed.jsonl
 sed '1s/"uuid":"[^"]*"/"uuid":""/; 1s/Fake GPU/Other GPU/' 1.jsonl >other.jsonl
 for name in unnamed other; do
   "$assay" import $name.jsonl --db unnamed.db >output 2>&1 || fail "import $name: exit $?"
 done
-"$assay" export --format recording --sweep faults --db unnamed.db --output 3.jsonl >output 2>&1 ||
-  fail "export of GPUs without a UUID: exit $?"
-grep -q 'export again with --device fake_gpu' output || fail "a GPU without a UUID is not named"
-"$assay" export --format recording --sweep faults --db gpus.db --op vector_add --output 2.jsonl \
-  >output 2>&1
-[[ $? -eq 2 && ! -e 2.jsonl ]] || fail "a recording of one op is no sweep's"
+expect 0 'export again with --device fake_gpu' \
+  "$assay" export --format recording --sweep faults --db unnamed.db --output 3.jsonl
+expect 2 'is of a whole sweep' \
+  "$assay" export --format recording --sweep faults --db gpus.db --op vector_add --output 2.jsonl
+[[ ! -e 2.jsonl ]] || fail "a recording of one op is no sweep's"
 sweep --device 1 --db gpu1.db --json || fail "--device 1: exit $?"
 [[ $(field 'devices[0].num_trials') == 9 ]] || fail "--device 1 --json has not the trials"
-(cd "$tree" && "$assay" doctor) >output 2>&1
-grep -q 'GPUs .* 2 of Fake GPU: memory rates within' output || fail "the doctor compares no GPUs"
+expect '[03]' 'GPUs .* 2 of Fake GPU: memory rates within' env -C "$tree" "$assay" doctor
 expect 2 '' env -C "$tree" "$assay" doctor --device x
 ASSAY_FAKE_CUDA=mps expect 0 'warning: Fake GPU is shared by CUDA.s multi-process service' \
   sweep --device 0 --db mps.db
