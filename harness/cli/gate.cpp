@@ -145,7 +145,8 @@ int run_history(const HistoryOptions& options) {
     throw UsageError("no verdict in {}; a history is of re-ranked results",
                      fmt::join(options.paths, ", "));
   }
-  write_out(options.json ? history_json(histories) : history_text(histories, stdout_terminal()));
+  write_out(options.json ? document("history", {{"history", history_json(histories)}})
+                         : history_text(histories, stdout_terminal()));
   return kExitDone;
 }
 

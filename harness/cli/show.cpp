@@ -22,20 +22,19 @@ struct BestOptions {
   bool json = false;
 };
 
-int run_best(const BestOptions& options) {
+int run_best(BestOptions options) {
   const Store store = open_results(options.results);
   const Filter filter = options.results.filter(Status::correct);
   std::vector<TunedTable> tables =
       tuned_tables(store.results(filter, TunedTrials()), Screened::show);
   if (options.json || options.layout.wide) add_memory(tables, store);
-  if (options.json) print_out("{}", best_json(tables));
+  if (options.json) write_out(document("best", {{"best", best_json(tables)}}));
   if (tables.empty()) {
     return say_none("timed result", store, options.results, {},
                     "; assay show counts what is there");
   }
-  BestLayout layout = options.layout;
-  layout.terminal = stdout_terminal();
-  if (!options.json) write_out(best_text(tables, layout));
+  options.layout.terminal = stdout_terminal();
+  if (!options.json) write_out(best_text(tables, options.layout));
   return kExitDone;
 }
 

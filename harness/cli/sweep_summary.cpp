@@ -178,7 +178,7 @@ Json summary_json(const SweepSummary& summary, const SweepReport& report, const 
       {"sampled_in_full",
        {{"num_configs", report.racing.finished}, {"num_samples", report.racing.finished_samples}}},
       {"searches", json_list(report.searches, search_json)},
-      {"best", Json::parse(best_json(best)).at("best")},
+      {"best", best_json(best)},
       {"warnings", warnings_of(summary, report, best)}};
 }
 

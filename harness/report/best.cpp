@@ -170,7 +170,7 @@ std::string best_text(const std::vector<TunedTable>& tables, const BestLayout& o
   return text;
 }
 
-std::string best_json(const std::vector<TunedTable>& tables) {
+Json best_json(const std::vector<TunedTable>& tables) {
   Json best = Json::array();
   for (const TunedTable& table : tables) {
     for (const TunedRow& entry : table.entries) {
@@ -182,7 +182,7 @@ std::string best_json(const std::vector<TunedTable>& tables) {
       best.push_back(std::move(object));
     }
   }
-  return document("best", {{"best", std::move(best)}});
+  return best;
 }
 
 }  // namespace assay

@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "base/text.h"
+
 namespace assay {
 namespace {
 
@@ -17,8 +19,7 @@ std::string initials(const std::string& name, std::size_t letters) {
   for (std::size_t at = name.find('_'); at != std::string::npos; at = name.find('_', at + 1)) {
     // A number is kept whole, so that WARPS_16 and WARPS_1 stay apart.
     for (std::size_t i = at + 1; i < name.size() && name[i] != '_'; ++i) {
-      const bool digit = name[i] >= '0' && name[i] <= '9';
-      if (i > at + 1 && !digit) break;
+      if (i > at + 1 && !is_digit(name[i])) break;
       out += name[i];
     }
   }

@@ -59,7 +59,7 @@ std::vector<Finding> compare_gpus(const std::vector<ComparedGpu>& gpus);
 /// A table of what was found, then what to do.
 std::string doctor_text(const std::vector<Finding>& findings, const std::string& conclusion,
                         const Terminal& terminal = {});
-/// {"findings": [...], "conclusion": "...", "fit": true}
+/// {"findings": [...], "conclusion": "...", "is_fit": true}
 std::string doctor_json(const std::vector<Finding>& findings, const std::string& conclusion,
                         bool fit);
 

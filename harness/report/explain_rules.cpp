@@ -220,8 +220,8 @@ std::optional<Cause> idle_of(const Figures& figures, const LaunchFigures& launch
 }
 
 void say_idle(const Figures& figures, Causes& causes) {
-  for (const LaunchFigures* launch : first_launches(figures.launches)) {
-    std::optional<Cause> idle = idle_of(figures, *launch);
+  for (const LaunchFigures& launch : first_launches(figures.launches)) {
+    std::optional<Cause> idle = idle_of(figures, launch);
     if (!idle || idle->share < kWorthSaying) continue;
     if (figures.launches.size() > 1) {
       // How the time divides among them is not known.
@@ -278,8 +278,7 @@ void say_occupancy(const Figures& figures, Causes& causes) {
   // Copies that run beside the threads need few of them.
   if (figures.findings && find_named(*figures.findings, "copies")) return;
   if (figures.sm_count <= 0) return;
-  for (const LaunchFigures* first : first_launches(figures.launches)) {
-    const LaunchFigures& launch = *first;
+  for (const LaunchFigures& launch : first_launches(figures.launches)) {
     if (!launch.occupancy || launch.occupancy->blocks <= 0) continue;
     const std::int64_t of_grid = (launch.blocks + figures.sm_count - 1) / figures.sm_count;
     const bool is_grid = of_grid < launch.occupancy->blocks;

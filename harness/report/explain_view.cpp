@@ -105,8 +105,7 @@ Items figure_rows(const Figures& figures) {
   if (figures.memory_ns > 0) row("memory takes", format_time(figures.memory_ns));
   if (figures.operations_ns > 0) row("operations take", format_time(figures.operations_ns));
   if (figures.launches_ns > 0) row("launches take", format_time(figures.launches_ns));
-  for (const LaunchFigures* first : first_launches(figures.launches)) {
-    const LaunchFigures& launch = *first;
+  for (const LaunchFigures& launch : first_launches(figures.launches)) {
     const auto count = std::ranges::count(figures.launches, launch.entry, &LaunchFigures::entry);
     std::string text = fmt::format("{} blocks of {} threads", launch.blocks, launch.threads);
     if (count > 1) text = fmt::format("{} times, {}", count, text);

@@ -233,16 +233,14 @@ std::vector<ResultHistory> HistoryBuilder::finish(double least_ratio) {
       one.levels.push_back(std::exp(value - history.values.front()));
     }
   }
-  for (const Step& step : find_steps(values, least_ratio)) {
-    ResultHistory& one = histories[step.series];
+  const auto add_change = [](ResultHistory& one, const Step& step) {
     one.changes.push_back({step, changes_between(one.points[step.last_before].result,
                                                  one.points[step.first_after].result)});
-  }
+  };
+  for (const Step& step : find_steps(values, least_ratio)) add_change(histories[step.series], step);
   for (ResultHistory& one : histories) {
-    const auto step = one.changes.empty() ? visible_step(one, least_ratio) : std::nullopt;
-    if (!step) continue;
-    one.changes.push_back({*step, changes_between(one.points[step->last_before].result,
-                                                  one.points[step->first_after].result)});
+    if (!one.changes.empty()) continue;
+    if (const auto step = visible_step(one, least_ratio)) add_change(one, *step);
   }
   return histories;
 }
@@ -287,7 +285,7 @@ std::string history_text(const std::vector<ResultHistory>& histories, const Term
              few_runs == 0 ? "" : fmt::format(", {} with too few runs to tell", few_runs));
 }
 
-std::string history_json(const std::vector<ResultHistory>& histories) {
+Json history_json(const std::vector<ResultHistory>& histories) {
   Json results = Json::array();
   for (const ResultHistory& one : histories) {
     Json points = Json::array();
@@ -299,7 +297,7 @@ std::string history_json(const std::vector<ResultHistory>& histories) {
                            {"points", std::move(points)},
                            {"changes", json_list(one.changes, change_json)}});
   }
-  return document("history", {{"history", std::move(results)}});
+  return results;
 }
 
 }  // namespace assay

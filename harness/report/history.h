@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,6 +56,6 @@ class HistoryBuilder {
 /// A table of the histories with a small drawing of each, a table of the changes, a summary line.
 std::string history_text(const std::vector<ResultHistory>& histories,
                          const Terminal& terminal = {});
-std::string history_json(const std::vector<ResultHistory>& histories);
+nlohmann::ordered_json history_json(const std::vector<ResultHistory>& histories);
 
 }  // namespace assay

@@ -44,12 +44,11 @@ std::vector<LaunchFigures> launch_figures(const Plan& plan, int cc, const Compil
   return launches;
 }
 
-std::vector<const LaunchFigures*> first_launches(const std::vector<LaunchFigures>& launches) {
-  std::vector<const LaunchFigures*> first;
+std::vector<LaunchFigures> first_launches(const std::vector<LaunchFigures>& launches) {
+  std::vector<LaunchFigures> first;
   for (const LaunchFigures& launch : launches) {
-    const bool is_known = std::ranges::any_of(
-        first, [&](const LaunchFigures* other) { return other->entry == launch.entry; });
-    if (!is_known) first.push_back(&launch);
+    const auto known = std::ranges::find(first, launch.entry, &LaunchFigures::entry);
+    if (known == first.end()) first.push_back(launch);
   }
   return first;
 }

@@ -42,7 +42,7 @@ std::vector<LaunchFigures> launch_figures(const Plan& plan, int cc, const Compil
                                           const std::optional<CompileReport>& report);
 
 /// The first launch of each entry, in their order.
-std::vector<const LaunchFigures*> first_launches(const std::vector<LaunchFigures>& launches);
+std::vector<LaunchFigures> first_launches(const std::vector<LaunchFigures>& launches);
 
 nlohmann::ordered_json launches_json(const std::vector<LaunchFigures>& launches);
 

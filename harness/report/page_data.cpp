@@ -347,7 +347,7 @@ std::string PageData::json(const std::vector<ResultHistory>& histories) const {
                   {"comparisons", comparisons_},
                   {"devices", std::move(devices)},
                   {"questions", std::move(questions)},
-                  {"history", Json::parse(history_json(histories)).at("history")}};
+                  {"history", history_json(histories)}};
   std::string text = line_of(page);
   text.pop_back();  // the bracket
   return text + ",\"trials\":[" + trials + "]}";

@@ -37,7 +37,7 @@ std::string times_text(const std::vector<TrialRow>& timed, std::size_t limit,
 /// What failed_trials() leaves, with the first line of the reason, likewise.
 std::string failures_text(const std::vector<TrialRow>& failed, std::size_t limit,
                           const Terminal& terminal = {});
-/// {"trials": [...], "left_out": n}: `rows` in their order.
+/// {"trials": [...], "num_left_out": n}: `rows` in their order.
 std::string trials_json(const std::vector<TrialRow>& rows, std::size_t limit);
 
 /// Each question that the results answer: how the search came to its best time, and the times of

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -127,7 +128,7 @@ struct BestLayout {
 /// objectives. Empty for no tables.
 std::string best_text(const std::vector<TunedTable>& tables, const BestLayout& options);
 
-/// The same as {"best": [one object an entry]}.
-std::string best_json(const std::vector<TunedTable>& tables);
+/// The same: a list of one object an entry.
+nlohmann::ordered_json best_json(const std::vector<TunedTable>& tables);
 
 }  // namespace assay

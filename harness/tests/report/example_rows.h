@@ -33,9 +33,9 @@ inline Results numbered(Results results) {
 
 /// The tables of what a store would hold if it held these.
 inline std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
-                                            const std::vector<TrialRow>& trials,
-                                            const std::vector<BaselineRow>& baselines,
-                                            Screened screened) {
+                                            const std::vector<TrialRow>& trials = {},
+                                            const std::vector<BaselineRow>& baselines = {},
+                                            Screened screened = Screened::show) {
   return tuned_tables(numbered({trials, baselines, ranks}), screened);
 }
 

@@ -38,7 +38,7 @@ std::vector<TunedTable> tables_of(const std::vector<std::pair<Problem, std::stri
     ranks.push_back(example::rank(asked, kernel, config, time_ns, 15'000));
     time_ns += 1000;
   }
-  return tuned_tables(ranks, {}, {}, Screened::hide);
+  return tuned_tables(ranks);
 }
 
 std::vector<TunedTable> two_winners() {

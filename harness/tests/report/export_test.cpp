@@ -29,7 +29,7 @@ std::vector<TunedTable> example_tables() {
     ranks[i].record.toolchain = {};
     ranks[i].record.kernels.clear();
   }
-  return tuned_tables(ranks, {}, {}, Screened::hide);
+  return tuned_tables(ranks);
 }
 
 /// The same winners with all that a re-rank may know, once by time and once by energy.
@@ -40,7 +40,7 @@ std::vector<TunedTable> known_tables() {
   row.record.entries[2].cycles_ratio_to_best = {1.25, 1.24, 1.26};
   RankRow frugal = row;
   frugal.record.objective = Objective::energy;
-  return tuned_tables({row, frugal}, {}, {}, Screened::hide);
+  return tuned_tables({row, frugal});
 }
 
 /// Compiles `code` behind the generated header, as C++17 and as C++20; whether both work.

@@ -113,10 +113,10 @@ TEST(HistoryBuilder, GoesByTimeWhereTheBaselineIsAnother) {
 }
 
 TEST(HistoryJson, HoldsEveryPointAndChange) {
-  const auto json = nlohmann::json::parse(history_json(history_of(step_at(12))));
-  ASSERT_EQ(json["history"].size(), 1u);
-  EXPECT_EQ(json["history"][0]["points"].size(), 20u);
-  EXPECT_EQ(json["history"][0]["changes"][0]["first_after"], 11);
+  const auto json = history_json(history_of(step_at(12)));
+  ASSERT_EQ(json.size(), 1u);
+  EXPECT_EQ(json[0]["points"].size(), 20u);
+  EXPECT_EQ(json[0]["changes"][0]["first_after"], 11);
 }
 
 }  // namespace

@@ -11,8 +11,6 @@ namespace {
 
 using example::problem;
 
-constexpr auto kShow = Screened::show;
-
 RankRow small_rank(const std::string& config, double median_ns = 1000,
                    const std::string& kernel = "gemm_mma") {
   return example::rank(problem(16, 64), kernel, config, median_ns, 900);
@@ -24,14 +22,10 @@ TrialRow small_trial(const std::string& config, double median_ns, std::int64_t m
 
 /// Of the only row of the only table.
 TunedRow only_entry(const std::vector<RankRow>& ranks, const std::vector<TrialRow>& trials = {}) {
-  const auto tables = tuned_tables(ranks, trials, {}, kShow);
+  const auto tables = tuned_tables(ranks, trials);
   EXPECT_THAT(tables, SizeIs(1));
   EXPECT_THAT(tables.at(0).entries, SizeIs(1));
   return tables.at(0).entries.at(0);
-}
-
-nlohmann::json best_of(const std::vector<TunedTable>& tables) {
-  return nlohmann::json::parse(best_json(tables))["best"];
 }
 
 TEST(TunedTables, ARankDecidesEvenWhereScreeningSawAFasterSample) {
@@ -104,7 +98,7 @@ TEST(TunedTables, ScreenedEntriesComeFromTheFastestTrialAndOnlyWhenAsked) {
   baseline.record.name = "cublaslt_first";
   baseline.record.timing.median_ns = 400;
   EXPECT_TRUE(tuned_tables({}, trials, {baseline}, Screened::hide).empty());
-  const auto tables = tuned_tables({}, trials, {baseline}, kShow);
+  const auto tables = tuned_tables({}, trials, {baseline});
   ASSERT_THAT(tables, SizeIs(1));
   const TunedRow& entry = tables[0].entries[0];
   EXPECT_FALSE(entry.reranked);
@@ -119,7 +113,7 @@ TEST(TunedTables, ProtocolsAndDevicesAreNeverMixed) {
   sustained.record.protocol.name = "sustained";
   RankRow other = cold;
   other.device.name = "NVIDIA A100";
-  EXPECT_THAT(tuned_tables({cold, sustained, other}, {}, {}, kShow), SizeIs(3));
+  EXPECT_THAT(tuned_tables({cold, sustained, other}), SizeIs(3));
 }
 
 TEST(TunedTables, ObjectivesAreSeparateTablesAndEachWinnerKnowsItsSource) {
@@ -128,8 +122,7 @@ TEST(TunedTables, ObjectivesAreSeparateTablesAndEachWinnerKnowsItsSource) {
   const auto tables =
       tuned_tables({frugal, small_rank("BLOCK_M=64")},
                    {small_trial("BLOCK_M=64", 1000),
-                    example::trial(problem(16, 64), "gemm_wgmma", "BLOCK_M=128", 1100)},
-                   {}, kShow);
+                    example::trial(problem(16, 64), "gemm_wgmma", "BLOCK_M=128", 1100)});
   ASSERT_THAT(tables, SizeIs(2));
   EXPECT_EQ(tables[0].objective, Objective::time);
   EXPECT_EQ(tables[0].entries.at(0).version.source_hash, "source-gemm_mma");
@@ -145,7 +138,7 @@ TEST(TunedTables, TheScreeningShowsOnlyProblemsWithoutAnyVerdict) {
   RankRow frugal = small_rank("BLOCK_M=64");
   frugal.record.objective = Objective::energy;
   const auto tables = tuned_tables(
-      {frugal}, {small_trial("BLOCK_M=128", 500), small_trial("BLOCK_M=128", 700, 32)}, {}, kShow);
+      {frugal}, {small_trial("BLOCK_M=128", 500), small_trial("BLOCK_M=128", 700, 32)});
   ASSERT_THAT(tables, SizeIs(2));
   ASSERT_THAT(tables[0].entries, SizeIs(1));
   EXPECT_EQ(tables[0].entries[0].problem, problem(32, 64));
@@ -183,7 +176,7 @@ TEST(UniqueProblems, PrefersWhatWasMeasuredHere) {
   RankRow recorded = small_rank("BLOCK_M=128", 900);
   recorded.provenance = "recorded on NVIDIA H200, 2026-12-01";
   recorded.record.finished_at = "2026-12-01T00:00:00Z";
-  const auto tables = tuned_tables({small_rank("BLOCK_M=64"), recorded}, {}, {}, kShow);
+  const auto tables = tuned_tables({small_rank("BLOCK_M=64"), recorded});
   ASSERT_THAT(tables, SizeIs(1));
   ASSERT_THAT(tables[0].entries, SizeIs(2));
   const TunedTable unique = unique_problems(tables[0], {});
@@ -199,8 +192,7 @@ TEST(TunedTables, TheFallbackIsTheBestCompromise) {
                                    {example::trial(small, "gemm_mma", "BLOCK_M=64", 100),
                                     example::trial(small, "gemm_mma", "BLOCK_M=128", 110),
                                     example::trial(large, "gemm_mma", "BLOCK_M=64", 3000),
-                                    example::trial(large, "gemm_mma", "BLOCK_M=128", 1000)},
-                                   {}, kShow);
+                                    example::trial(large, "gemm_mma", "BLOCK_M=128", 1000)});
   EXPECT_EQ(tables[0].fallback, 1U);
 }
 
@@ -208,7 +200,7 @@ TEST(TunedTables, TheFallbackIsTheFirstWhereNoWinnerWasMeasuredEverywhere) {
   const auto tables =
       tuned_tables({example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 100, 90),
                     example::rank(problem(32, 64), "gemm_mma", "BLOCK_M=128", 1000, 900)},
-                   {small_trial("BLOCK_M=128", 1000, 32)}, {}, kShow);
+                   {small_trial("BLOCK_M=128", 1000, 32)});
   EXPECT_EQ(tables[0].fallback, 0U);
 }
 
@@ -220,10 +212,8 @@ std::vector<TunedTable> winners() {
   RankRow tied =
       example::rank(problem(16, 4096), "gemm_mma", "BLOCK_M=64,STAGES=3", 11'900, 14'900);
   tied.record.entries[1].tied = true;
-  return tuned_tables(
-      {recorded, tied},
-      {example::trial(problem(64, 4096), "gemm_mma", "BLOCK_M=64,STAGES=4", 15'000)}, {},
-      Screened::show);
+  return tuned_tables({recorded, tied}, {example::trial(problem(64, 4096), "gemm_mma",
+                                                        "BLOCK_M=64,STAGES=4", 15'000)});
 }
 
 TEST(BestText, MatchesGolden) { expect_golden("best.txt", best_text(winners(), {})); }
@@ -235,9 +225,9 @@ TEST(BestText, MatchesGoldenWithTiesAndWholeNames) {
 TEST(BestText, ShowsTheNoiseFloorOfARerankThatHasOne) {
   RankRow row = example::rank(problem(16, 4096), "gemm_mma", "BLOCK_M=64", 11'900, 14'900);
   row.record.noise = NoiseFloor{"gemm_mma", "BLOCK_M=64", {11'900}, {1.001, 0.999, 1.0025}};
-  const std::vector<TunedTable> tables = tuned_tables({row}, {}, {}, Screened::hide);
+  const std::vector<TunedTable> tables = tuned_tables({row});
   EXPECT_THAT(best_text(tables, {}), HasSubstr("0.25 %"));
-  EXPECT_NEAR(best_of(tables)[0]["noise_ratio"].get<double>(), 0.0025, 1e-9);
+  EXPECT_NEAR(best_json(tables)[0]["noise_ratio"].get<double>(), 0.0025, 1e-9);
   EXPECT_THAT(best_text(winners(), {}), Not(HasSubstr("noise")));
   EXPECT_THAT(best_text(winners(), {}), Not(HasSubstr("roofline")));
 }
@@ -259,8 +249,8 @@ TEST(BestText, SaysWhenAWinnerWasVerifiedOrWhatFailed) {
   EXPECT_THAT(best_text(tables({passed, skipped}), {}), HasSubstr("2026-11-22, 1 of 2 checks"));
   EXPECT_THAT(best_text(tables({passed, failed}), {}), HasSubstr("no: streams"));
 
-  EXPECT_TRUE(best_of(tables({}))[0]["verified"].is_null());
-  const auto json = best_of(tables({passed, failed}))[0]["verified"];
+  EXPECT_TRUE(best_json(tables({}))[0]["verified"].is_null());
+  const auto json = best_json(tables({passed, failed}))[0]["verified"];
   EXPECT_EQ(json["passed"], false);
   EXPECT_EQ(json["checks"][1]["message"], "wrong");
   EXPECT_EQ(json["verified_at"], "2026-11-22T10:00:00Z");
@@ -276,7 +266,7 @@ std::vector<TunedTable> energy_tables() {
   frugal.record.entries[0].energy_j = 0.00312;
   RankRow balanced = frugal;
   balanced.record.objective = Objective::edp;
-  return tuned_tables({frugal, second, first, balanced}, {}, {}, Screened::hide);
+  return tuned_tables({frugal, second, first, balanced});
 }
 
 TEST(BestText, MatchesGoldenWithEnergyAndRoofline) {
@@ -302,7 +292,7 @@ std::vector<TunedTable> metric_tables() {
     row.record.entries = rank_entries(entries, 0, row.record.objective);
     rows.push_back(row);
   }
-  return tuned_tables(rows, {}, {}, Screened::hide);
+  return tuned_tables(rows);
 }
 
 TEST(BestText, MatchesGoldenWithAParetoListAndAMetric) {
@@ -310,7 +300,7 @@ TEST(BestText, MatchesGoldenWithAParetoListAndAMetric) {
 }
 
 TEST(BestJson, HasTheParetoListWithItsIntervals) {
-  const auto best = best_of(metric_tables());
+  const auto best = best_json(metric_tables());
   ASSERT_EQ(best.size(), 2U);
   EXPECT_EQ(best[0]["objective"], "minimize time_ns * registers");
   EXPECT_EQ(best[0]["config"]["BLOCK_M"], 32);
@@ -335,7 +325,7 @@ TrialRow screened_trial() {
 
 // Each of 21 rows once ended with the same "recorded on NVIDIA H200, 2026-11-26".
 TEST(BestText, SaysOnceWhereAllWasMeasuredAndHasNoColumnForBaselinesThatAreNot) {
-  const std::string text = best_text(tuned_tables({}, {screened_trial()}, {}, kShow), {});
+  const std::string text = best_text(tuned_tables({}, {screened_trial()}), {});
   EXPECT_THAT(text, HasSubstr("protocol cold, measured here, 2026-11-21\n"));
   EXPECT_THAT(text, HasSubstr("  screened only, not re-ranked\n"));
   EXPECT_THAT(text, Not(HasSubstr("vs ")));
@@ -356,13 +346,13 @@ TEST(BestText, AnOpenIntervalIsADash) {
   TrialRow row = screened_trial();
   row.record.outcome.timing->ci_low_ns = -std::numeric_limits<double>::infinity();
   row.record.outcome.timing->ci_high_ns = std::numeric_limits<double>::infinity();
-  const auto tables = tuned_tables({}, {row}, {}, kShow);
+  const auto tables = tuned_tables({}, {row});
   EXPECT_THAT(best_text(tables, {}), HasSubstr("15.00 us              -"));
-  EXPECT_TRUE(best_of(tables)[0]["time_low_ns"].is_null());
+  EXPECT_TRUE(best_json(tables)[0]["time_low_ns"].is_null());
 }
 
 TEST(BestJson, HoldsOneObjectAnEntry) {
-  const auto best = best_of(winners());
+  const auto best = best_json(winners());
   ASSERT_EQ(best.size(), 3U);
   const auto& entry = best[0];
   EXPECT_EQ(entry["op"], "gemm_bf16");
