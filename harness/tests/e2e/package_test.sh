@@ -7,13 +7,11 @@ if ! command -v dpkg-deb >/dev/null; then
   echo "skipped: no dpkg-deb"
   exit 0
 fi
-(cd "$tree" && scripts/release.sh "$(dirname "$assay")") >output 2>&1 || fail "release.sh: exit $?"
-grep -q '^needs glibc 2\.[0-9]*, for ' output || fail "it does not say which glibc it needs"
+expect 0 '^needs glibc 2\.[0-9]*, for ' env -C "$tree" scripts/release.sh "$(dirname "$assay")"
 release=$(dirname "$assay")/release
 package=$(echo "$release"/assay_*.deb)
 [[ -s $package ]] || fail "there is no package"
-dpkg-deb --field "$package" Package Depends >output || fail "the package cannot be read"
-grep -q '^Package: assay$' output || fail "the package has another name"
+expect 0 '^Package: assay$' dpkg-deb --field "$package" Package Depends
 grep -q '^Depends: libc6 (>= 2\.[0-9]*)$' output || fail "the package depends on more than glibc"
 dpkg-deb -x "$package" root || fail "the package cannot be unpacked"
 mkdir unpacked
@@ -26,8 +24,7 @@ if command -v rpmbuild >/dev/null && command -v rpm2cpio >/dev/null && command -
   mkdir from_rpm
   rpm2cpio "$package" | (cd from_rpm && cpio -idm --quiet) || fail "the RPM package cannot be unpacked"
   diff -r from_rpm/usr unpacked >output || fail "the RPM package and the archive differ"
-  rpm -qp --requires "$package" >output || fail "the RPM package cannot be read"
-  grep -q '^libc.so.6(GLIBC_2\.[0-9]*)(64bit)$' output || fail "the RPM package does not need glibc"
+  expect 0 '^libc.so.6\(GLIBC_2\.[0-9]*\)\(64bit\)$' rpm -qp --requires "$package"
   rpm -qpl "$package" | grep -qx /usr/bin && fail "the RPM package owns /usr/bin"
 fi
 # The image has the files of the archive.
@@ -40,13 +37,12 @@ share=$work/root/usr/share
 mkdir -p project/my
 cp "$tree/kernels/vector_add.cu" "$tree/kernels/vector_add.yaml" project/my
 sed -i '1i #include <assay/ptx/cvt.cuh>' project/my/vector_add.cu
-(cd project && "$program" sweep my/vector_add.yaml --device none --budget-configs 2) >output 2>&1 ||
-  fail "a sweep of a kernel elsewhere: exit $?"
-grep -q '2 of 2 trials' output || fail "not every configuration was tried"
+expect 0 '2 of 2 trials' env -C project "$program" sweep my/vector_add.yaml --device none \
+  --budget-configs 2
 
 [[ ! -e $share/assay/results ]] || fail "the package has recordings"
 for kernel in gemm_wgmma vector_add examples/softmax; do
-  "$program" list "$share/assay/kernels/$kernel.yaml" >output 2>&1 || fail "$kernel is not there"
+  expect 0 '' "$program" list "$share/assay/kernels/$kernel.yaml"
 done
 for text in LICENSE NOTICE; do
   cmp -s "$tree/$text" "$share/doc/assay/$text" || fail "$text is not in the package"
@@ -63,8 +59,7 @@ for script in bash-completion/completions/assay zsh/site-functions/_assay \
   fish/vendor_completions.d/assay.fish; do
   [[ -s $share/$script ]] || fail "there is no completion $script"
 done
-bash -c "source '$share/bash-completion/completions/assay' && declare -F _assay" >output 2>&1 ||
-  fail "bash takes no completion"
+expect 0 '' bash -c "source '$share/bash-completion/completions/assay' && declare -F _assay"
 
 # The man page has what --help prints, and no line that the formatter warns about.
 if command -v man >/dev/null; then
@@ -84,11 +79,9 @@ fi
 build=$(dirname "$assay")
 sed "s|\"$build/assay_bench\"|\"$work/not_built/assay_bench\"|" "$build/cmake_install.cmake" >install.cmake
 grep -q not_built install.cmake || fail "cmake_install.cmake does not name assay_bench"
-cmake -DCMAKE_INSTALL_PREFIX="$work/prefix" -P install.cmake >output 2>&1 ||
-  fail "cmake --install without assay_bench: exit $?"
+expect 0 '' cmake -DCMAKE_INSTALL_PREFIX="$work/prefix" -P install.cmake
 [[ -x prefix/bin/assay ]] || fail "the program is not installed"
 
 # An installed tree has the recordings.
-(cd prefix/share/assay && ../../bin/assay list --recordings) >output 2>&1
-grep -q 'gemm.jsonl .* current' output || fail "the first sweep has no current recording"
+expect '[01]' 'gemm.jsonl .* current' env -C prefix/share/assay ../../bin/assay list --recordings
 echo ok
