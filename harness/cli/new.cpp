@@ -1,5 +1,4 @@
-// The verbs for who writes contracts. `assay new KERNEL.cu`: writes one to fill in beside the
-// kernel. `assay schema kernel|op|sweep`: prints what editors check and complete the files by.
+// `assay new KERNEL.cu`: writes a contract to fill in beside the kernel.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -9,9 +8,7 @@
 #include "base/file.h"
 #include "base/terminal.h"
 #include "cli/verbs.h"
-#include "report/entry_json.h"
 #include "spec/draft.h"
-#include "spec/keys.h"
 
 namespace assay {
 namespace {
@@ -41,13 +38,6 @@ int write_draft(const fs::path& source) {
   return kExitDone;
 }
 
-int print_schema(const std::string& kind) {
-  print_out("{}", dump(kind == "kernel" ? kernel_schema()
-                       : kind == "op"   ? op_schema()
-                                        : sweep_schema()));
-  return kExitDone;
-}
-
 }  // namespace
 
 void add_new(Command program) {
@@ -55,17 +45,6 @@ void add_new(Command program) {
       "new", "draft a contract for a kernel, beside its source", write_draft);
   verb.add_option("KERNEL.cu", *source, "the source of the kernel").required();
   verb.footer("example: assay new saxpy.cu");
-}
-
-void add_schema(Command program) {
-  auto [verb, kind] = program.add_verb<std::string>(
-      "schema", "print the JSON Schema of kernel, op or sweep files", print_schema);
-  verb.add_option("KIND", *kind, "of which files").required().one_of({"kernel", "op", "sweep"});
-  verb.footer(
-      "An editor with a YAML language server checks and completes a file by it. The file's first\n"
-      "line names the schema: # yaml-language-server: $schema=PATH\n"
-      "`cmake --install` puts all into share/assay/schema.\n"
-      "example: assay schema kernel > kernel.json");
 }
 
 }  // namespace assay

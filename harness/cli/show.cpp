@@ -1,5 +1,4 @@
-// The verbs that show what was measured. `assay best`: the winner of each problem. `assay show`:
-// one trial in full, a problem, or how many ended how, the failures, the times.
+// `assay show`: one trial in full, a problem, or how many ended how, the failures, the times.
 #include <fmt/format.h>
 
 #include <optional>
@@ -11,32 +10,9 @@
 #include "cli/verbs.h"
 #include "report/entry_json.h"
 #include "report/trials_view.h"
-#include "report/tuned_table.h"
 
 namespace assay {
 namespace {
-
-struct BestOptions {
-  ResultOptions results;
-  BestLayout layout;
-  bool json = false;
-};
-
-int run_best(BestOptions options) {
-  const Store store = open_results(options.results);
-  const Filter filter = options.results.filter(Status::correct);
-  std::vector<TunedTable> tables =
-      tuned_tables(store.results(filter, TunedTrials()), Screened::show);
-  if (options.json || options.layout.wide) add_memory(tables, store);
-  if (options.json) write_out(document("best", {{"best", best_json(tables)}}));
-  if (tables.empty()) {
-    return say_none("timed result", store, options.results, {},
-                    "; assay show counts what is there");
-  }
-  options.layout.terminal = stdout_terminal();
-  if (!options.json) write_out(best_text(tables, options.layout));
-  return kExitDone;
-}
 
 struct ShowOptions {
   ResultOptions results;
@@ -63,6 +39,7 @@ int show_one(const ShowOptions& options, const Store& store) {
   return kExitDone;
 }
 
+/// Reads what the one argument is.
 void read_target(ShowOptions& options) {
   const std::string& target = options.target;
   if (target.empty()) return;
@@ -129,18 +106,6 @@ int run_show(ShowOptions options) {
 }
 
 }  // namespace
-
-void add_best(Command program) {
-  auto [verb, options] = program.add_verb<BestOptions>(
-      "best", "the best configuration of each problem, its ties and its margin over the baseline",
-      run_best);
-  add_result_options(verb, options->results);
-  verb.add_flag("--ties", options->layout.ties, "list the ties under each table");
-  verb.add_flag("--wide", options->layout.wide,
-                "whole parameter names, and the memory that is needed");
-  verb.add_flag("--json", options->json, "print JSON instead of tables");
-  verb.footer("example: assay best --op gemm_bf16 --problem M=16");
-}
 
 void add_show(Command program) {
   auto [verb, options] = program.add_verb<ShowOptions>(
