@@ -82,8 +82,8 @@ std::string_view Query::view(int column) const {
           static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
-std::vector<double> Query::reals(int column) const {
-  const std::string_view bytes = view(column);
+std::vector<double> Query::reals() {
+  const std::string_view bytes = view();
   std::vector<double> values(bytes.size() / sizeof(double));
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(double));
   return values;

@@ -68,8 +68,6 @@ class Query {
   bool step();
 
   std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
-  int small(int column) const { return sqlite3_column_int(statement_, column); }
-  bool flag(int column) const { return integer(column) != 0; }
   std::string text(int column) const { return std::string(view(column)); }
   /// The text until the next step.
   std::string_view view(int column) const;
@@ -79,21 +77,18 @@ class Query {
     return is_null(column) ? std::numeric_limits<double>::quiet_NaN()
                            : sqlite3_column_double(statement_, column);
   }
-  /// For figures that are NULL where they are not known: SQLite reads NULL as 0.
-  double real_or_zero(int column) const { return sqlite3_column_double(statement_, column); }
-  /// A packed array of float64. If its length is damaged, the odd bytes are lost; `assay db check`
-  /// names such rows.
-  std::vector<double> reals(int column) const;
 
   // The columns one after another, in the order that the query selects them.
   std::int64_t integer() { return integer(next_++); }
-  int small() { return small(next_++); }
-  bool flag() { return flag(next_++); }
+  bool flag() { return integer() != 0; }
   std::string text() { return text(next_++); }
   std::string_view view() { return view(next_++); }
   double real() { return real(next_++); }
-  double real_or_zero() { return real_or_zero(next_++); }
-  std::vector<double> reals() { return reals(next_++); }
+  /// For figures that are NULL where they are not known: SQLite reads NULL as 0.
+  double real_or_zero() { return sqlite3_column_double(statement_, next_++); }
+  /// A packed array of float64. If its length is damaged, the odd bytes are lost; `assay db check`
+  /// names such rows.
+  std::vector<double> reals();
   /// Whether the next column is NULL; stays before it.
   bool is_null() const { return is_null(next_); }
   void skip(int count = 1) { next_ += count; }
@@ -154,6 +149,14 @@ class Database {
   std::optional<std::int64_t> find(std::string_view sql, const Values&... values) {
     Query row = query(sql, values...);
     return row.step() ? std::optional(row.integer(0)) : std::nullopt;
+  }
+
+  /// The first column of every row.
+  template <class... Values>
+  std::vector<std::int64_t> find_all(std::string_view sql, const Values&... values) {
+    std::vector<std::int64_t> found;
+    for (Query row = query(sql, values...); row.step();) found.push_back(row.integer(0));
+    return found;
   }
 
   /// Adds a row and returns its number. `table` must be a literal.

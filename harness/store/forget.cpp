@@ -75,20 +75,12 @@ Deleted Store::forget_machine_faults() {
 Deleted Store::forget_kernel(const std::string& name) {
   Database& database = impl_->database;
   return impl_->write([&] {
-    Gone gone;
-    for (Query query =
-             database.query("SELECT trial.id FROM trial JOIN kernel ON kernel.id = kernel_id "
-                            "WHERE kernel.name = ? AND status <> 'running'",
-                            name);
-         query.step();) {
-      gone.trials.push_back(query.integer(0));
-    }
-    for (Query query =
-             database.query("SELECT DISTINCT rank_id FROM rank_entry WHERE kernel = ?", name);
-         query.step();) {
-      gone.ranks.push_back(query.integer(0));
-    }
-    return forget(database, gone);
+    return forget(
+        database,
+        {database.find_all("SELECT trial.id FROM trial JOIN kernel ON kernel.id = kernel_id WHERE "
+                           "kernel.name = ? AND status <> 'running'",
+                           name),
+         database.find_all("SELECT DISTINCT rank_id FROM rank_entry WHERE kernel = ?", name)});
   });
 }
 
@@ -104,10 +96,8 @@ Deleted Store::prune() {
       return false;
     };
     for (const RankRow& row : impl_->results({}, note, dimensions).ranks) ranks.insert(row.id);
-    for (Query query = database.query("SELECT id FROM trial WHERE status <> 'running'");
-         query.step();) {
-      if (!trials.contains(query.integer(0))) gone.trials.push_back(query.integer(0));
-    }
+    gone.trials = database.find_all("SELECT id FROM trial WHERE status <> 'running'");
+    std::erase_if(gone.trials, [&](std::int64_t id) { return trials.contains(id); });
     for (const RankHead& head : read_rank_heads(dimensions)) {
       if (!ranks.contains(head.row.id)) gone.ranks.push_back(head.row.id);
     }

@@ -48,8 +48,7 @@ class TextReader {
 /// kMaxJsonBytes.
 class LineReader {
  public:
-  explicit LineReader(const std::filesystem::path& path, std::size_t max_bytes = kMaxStreamedBytes)
-      : text_(path, max_bytes) {}
+  explicit LineReader(const std::filesystem::path& path) : text_(path, kMaxStreamedBytes) {}
   /// Without its end, until the next call. Nothing behind the last.
   std::optional<std::string_view> next();
 

@@ -65,6 +65,12 @@ struct Store::Impl {
   /// trial's number.
   std::int64_t put_trial(std::int64_t sweep_id, std::int64_t device, const KeyIds& ids,
                          const TrialRecord& record, IfDone if_done = IfDone::keep);
+  /// The same on the sweep's device, in a transaction of its own.
+  void write_trial(std::int64_t sweep_id, const TrialRecord& record, IfDone if_done) {
+    write([&] {
+      put_trial(sweep_id, device_of(sweep_id), KeyWriter(database).ids(record), record, if_done);
+    });
+  }
   /// The number of a trial that was read before. It may have another by now, or none: what was
   /// forgotten meanwhile leaves its number to the next.
   std::optional<std::int64_t> number_now(const TrialRow& trial);

@@ -1,5 +1,7 @@
 #include "store/json_text.h"
 
+#include "base/find_named.h"
+
 namespace assay::json_text {
 
 std::optional<Json> parse(std::string_view text) {
@@ -60,11 +62,7 @@ void Scanner::skip_string() {
 }
 
 const Json* find(const Json& object, std::string_view key) {
-  if (!object.is_object()) return nullptr;
-  for (const auto& [name, value] : members(object)) {
-    if (name == key) return &value;
-  }
-  return nullptr;
+  return object.is_object() ? find_value(members(object), key) : nullptr;
 }
 
 std::string text_or_empty(const Json& object, std::string_view key) {

@@ -136,9 +136,6 @@ class Merge {
 
  private:
   std::int64_t put(Source& source, std::int64_t sweep, const TrialRow& row);
-  std::int64_t device_of(const DeviceInfo& device, const std::string& provenance) {
-    return device_id(impl_.database, device, provenance);
-  }
 
   Store::Impl& impl_;
   Merged& merged_;
@@ -171,7 +168,7 @@ void Merge::put_trials(Source& source) {
 
 std::int64_t Merge::put(Source& source, std::int64_t sweep, const TrialRow& row) {
   const TrialRecord& record = row.record;
-  const std::int64_t device = device_of(row.device, row.provenance);
+  const std::int64_t device = device_id(impl_.database, row.device, row.provenance);
   const KeyIds ids = keys_.ids(record);
   const auto known = ids.is_new ? std::nullopt : trial_state(impl_.database, device, ids);
   const Kept other(record, *source.store);
@@ -201,9 +198,10 @@ std::int64_t Merge::put(Source& source, std::int64_t sweep, const TrialRow& row)
 
 void Merge::put_baselines(Source& source) {
   for (const StoredBaseline& baseline : read_stored_baselines(source.dimensions)) {
-    const std::int64_t device = device_of(baseline.row.device, baseline.row.provenance);
-    if (impl_.has_baseline(device, baseline.row.record)) continue;
-    impl_.put_baseline(source.sweeps.at(baseline.sweep), device, baseline.row.record);
+    const BaselineRow& row = baseline.row;
+    const std::int64_t device = device_id(impl_.database, row.device, row.provenance);
+    if (impl_.has_baseline(device, row.record)) continue;
+    impl_.put_baseline(source.sweeps.at(baseline.sweep), device, row.record);
   }
 }
 
@@ -227,7 +225,7 @@ void Merge::put_ranks(std::vector<Source>& sources) {
       heads, [](const Head& a, const Head& b) { return a.no_earlier_than < b.no_earlier_than; });
   const auto put = [this](Source& source, RankHead& head) {
     read_entries(source.dimensions, head);
-    const std::int64_t device = device_of(head.row.device, head.row.provenance);
+    const std::int64_t device = device_id(impl_.database, head.row.device, head.row.provenance);
     if (impl_.has_rank(device, head.row.record)) return;
     impl_.put_rank(source.sweeps.at(head.sweep), device, head.row.record);
   };

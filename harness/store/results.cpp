@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/rank.h"
+#include "base/text.h"
 #include "ranking/claims.h"
 #include "store/impl.h"
 #include "store/trial_rows.h"
@@ -67,17 +68,15 @@ QuestionKey key_of(const Stored<Record>& stored) {
           row.record.protocol.name};
 }
 
-std::int64_t digits_of(std::string_view time) {
+std::int64_t finished_of(std::int64_t trial, std::string_view time) {
+  if (!is_timestamp(time)) {
+    throw DamagedRow("trial {}: its time is '{}', which is none", trial, time);
+  }
   std::int64_t digits = 0;
   for (const char c : time) {
-    if (c >= '0' && c <= '9') digits = digits * 10 + (c - '0');
+    if (is_digit(c)) digits = digits * 10 + (c - '0');
   }
   return digits;
-}
-
-std::int64_t finished_of(std::int64_t trial, std::string_view time) {
-  if (is_timestamp(time)) return digits_of(time);
-  throw DamagedRow("trial {}: its time is '{}', which is none", trial, time);
 }
 
 /// The trials of the sweeps or the run that the filter names, or of all; oldest first. Those that

@@ -152,14 +152,12 @@ void Store::end_sweep(std::int64_t sweep_id, const std::string& state) {
   database.guarded([&] {
     // This commit syncs the WAL, and with it all that was committed before.
     database.exec("PRAGMA synchronous = FULL");
-    {
-      Transaction transaction(database, Transaction::Mode::write);
+    impl_->write([&] {
       database.run(
           "UPDATE sweep SET state = ?, ended_at = strftime('%Y-%m-%dT%H:%M:%SZ') WHERE id = ?",
           state, sweep_id);
       database.run("DELETE FROM trial WHERE sweep_id = ? AND status = 'running'", sweep_id);
-      transaction.commit();
-    }
+    });
     database.exec("PRAGMA synchronous = NORMAL");
     // Moves the WAL into the file as far as its readers allow. To wait for a reader would keep all
     // writers waiting, too.
@@ -175,45 +173,40 @@ Claim Store::claim(std::int64_t sweep_id, const TrialKey& key) {
     const auto known = trial_state(database, device, key_ids(database, key, IfNew::leave));
     if (known && known->done() && is_linked(database, sweep_id, known->id)) return Claim::done;
 
-    Transaction transaction(database, Transaction::Mode::write);
-    const KeyIds ids = key_ids(database, key, IfNew::add);
-    const auto found = trial_state(database, device, ids);
-    Claim claim = Claim::fresh;
-    if (!found) {
-      database.run(
-          "INSERT INTO trial(device_id, kernel_id, toolchain_id, protocol_id, problem_id, "
-          "config_id, sweep_id, attempts, claimed_at, status) "
-          "VALUES(?, ?, ?, ?, ?, ?, ?, 1, unixepoch(), 'running')",
-          device, ids.kernel, ids.toolchain, ids.protocol, ids.problem, ids.config, sweep_id);
-    } else if (found->done()) {
-      impl_->link(sweep_id, found->id);
-      claim = Claim::done;
-    } else if (is_running(database, *found)) {
-      claim = Claim::taken;
-    } else if (found->attempts < kMaxAttempts) {
-      database.run(
-          "UPDATE trial SET sweep_id = ?, attempts = attempts + 1, claimed_at = unixepoch() "
-          "WHERE id = ?",
-          sweep_id, found->id);
-    } else {
-      TrialRecord record{key, {}, {}, {}};
-      record.outcome.status = Status::runtime;
-      record.outcome.kind = "interrupted";
+    return impl_->write([&] {
+      const KeyIds ids = key_ids(database, key, IfNew::add);
+      const auto found = trial_state(database, device, ids);
+      if (!found) {
+        database.run(
+            "INSERT INTO trial(device_id, kernel_id, toolchain_id, protocol_id, problem_id, "
+            "config_id, sweep_id, attempts, claimed_at, status) "
+            "VALUES(?, ?, ?, ?, ?, ?, ?, 1, unixepoch(), 'running')",
+            device, ids.kernel, ids.toolchain, ids.protocol, ids.problem, ids.config, sweep_id);
+        return Claim::fresh;
+      }
+      if (found->done()) {
+        impl_->link(sweep_id, found->id);
+        return Claim::done;
+      }
+      if (is_running(database, *found)) return Claim::taken;
+      if (found->attempts < kMaxAttempts) {
+        database.run(
+            "UPDATE trial SET sweep_id = ?, attempts = attempts + 1, claimed_at = unixepoch() "
+            "WHERE id = ?",
+            sweep_id, found->id);
+        return Claim::fresh;
+      }
+      TrialRecord record{key, {}, {Status::runtime, "interrupted"}, {}};
       record.outcome.message = fmt::format(
           "{} sweeps ended without a word while they ran this configuration", found->attempts);
       impl_->put_trial(sweep_id, device, ids, record);
-      claim = Claim::done;
-    }
-    transaction.commit();
-    return claim;
+      return Claim::done;
+    });
   });
 }
 
 void Store::finish(std::int64_t sweep_id, const TrialRecord& record) {
-  impl_->write([&] {
-    impl_->put_trial(sweep_id, impl_->device_of(sweep_id), KeyWriter(impl_->database).ids(record),
-                     record);
-  });
+  impl_->write_trial(sweep_id, record, Impl::IfDone::keep);
 }
 
 void Store::release(std::int64_t sweep_id, const TrialKey& key) {
@@ -249,19 +242,17 @@ std::vector<std::optional<TrialRecord>> Store::reuse(std::int64_t sweep_id,
       }
     }
     if (unlisted.empty()) return found;
-    Transaction transaction(database, Transaction::Mode::write);
-    for (const std::int64_t id : unlisted) impl_->link(sweep_id, id);
-    transaction.commit();
+    impl_->write([&] {
+      for (const std::int64_t id : unlisted) impl_->link(sweep_id, id);
+    });
     return found;
   });
 }
 
 void Store::replace(std::int64_t sweep_id, const TrialRecord& record, IfWrong if_wrong) {
-  impl_->write([&] {
-    impl_->put_trial(
-        sweep_id, impl_->device_of(sweep_id), KeyWriter(impl_->database).ids(record), record,
-        if_wrong == IfWrong::keep ? Impl::IfDone::replace_unless_wrong : Impl::IfDone::replace);
-  });
+  impl_->write_trial(
+      sweep_id, record,
+      if_wrong == IfWrong::keep ? Impl::IfDone::replace_unless_wrong : Impl::IfDone::replace);
 }
 
 void Store::end_screening(std::int64_t sweep_id, const std::string& op, const Problem& problem) {

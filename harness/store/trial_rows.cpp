@@ -182,8 +182,8 @@ std::string read_entries_unchecked(const Dimensions& dimensions, RankHead& head)
     if (has_trial) kernels.insert(row.integer(0));
     row.skip();
     CompileReport compile;
-    compile.registers = row.small();
-    compile.spill_bytes = row.small();
+    compile.registers = static_cast<int>(row.integer());
+    compile.spill_bytes = static_cast<int>(row.integer());
     const std::int64_t trial_id = row.integer();
     RankEntry& entry = record.entries.emplace_back(read_record<RankEntry>(row));
     entry.trial_id = trial_id;

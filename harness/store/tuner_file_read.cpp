@@ -78,9 +78,8 @@ std::string stem(const std::filesystem::path& path) {
 
 /// "ns__gemm_float_" of "ns::gemm<float>": every other character becomes an underscore.
 std::string identifier_of(std::string name) {
-  for (char& c : name) {
-    if (!is_letter(c) && !is_digit(c)) c = '_';
-  }
+  std::ranges::replace_if(
+      name, [](char c) { return !is_identifier_part(c); }, '_');
   return is_identifier(name) ? name : '_' + name;
 }
 

@@ -67,8 +67,7 @@ std::vector<double> read_samples(const Json& object, const char* key, double uni
 /// Nothing where it names no unit of time. Kernel Tuner's hub writes "miliseconds", KTT
 /// "Microseconds".
 std::optional<double> unit_ns_of(std::string unit) {
-  std::transform(unit.begin(), unit.end(), unit.begin(),
-                 [](unsigned char c) { return c < 128 ? std::tolower(c) : c; });
+  for (char& c : unit) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   if (unit == "ms" || unit == "milliseconds" || unit == "miliseconds") return kNsPerMs;
   if (unit == "s" || unit == "seconds") return kNsPerS;
   if (unit == "us" || unit == "\u00b5s" || unit == "\u03bcs" || unit == "microseconds") return 1e3;
@@ -253,8 +252,9 @@ std::string json_of(const std::string& field) {
 }  // namespace
 
 std::string RowWords::identifier(std::string_view foreign) {
-  std::string word;
-  for (const char c : foreign) word += is_letter(c) || is_digit(c) ? c : '_';
+  std::string word(foreign);
+  std::ranges::replace_if(
+      word, [](char c) { return !is_identifier_part(c); }, '_');
   if (word.empty() || is_digit(word[0])) word.insert(word.begin(), '_');
   const auto [known, is_new] = foreign_.try_emplace(word, foreign);
   if (known->second != foreign) {
@@ -325,8 +325,7 @@ TrialRecord combined(std::vector<TrialRecord> runs) {
   std::vector<double> samples_ns;
   for (const TrialRecord& run : runs) {
     if (!run.outcome.timing) continue;
-    const std::vector<double>& more = run.outcome.timing->samples_ns;
-    samples_ns.insert(samples_ns.end(), more.begin(), more.end());
+    std::ranges::copy(run.outcome.timing->samples_ns, std::back_inserter(samples_ns));
   }
   TrialRecord last = std::move(runs.back());
   if (last.outcome.timing && runs.size() > 1) {

@@ -12,14 +12,8 @@ constexpr const char* kDropColumn =
 
 // A database with one timed trial, changed by SQL.
 void make_database(const std::filesystem::path& path, const char* sql) {
-  {
-    Store store = Store::open(path);
-    const std::int64_t sweep = store.begin_sweep("sweep", "", "", h200(), "");
-    store.finish(sweep, timed_record(key_of(1)));
-    store.end_sweep(sweep, "done");
-  }
-  Database::open(path, std::chrono::milliseconds(20))
-      .exec(std::string("PRAGMA foreign_keys = OFF; ") + sql);
+  fill(path, 1);
+  Database::open(path, kShort).exec(std::string("PRAGMA foreign_keys = OFF; ") + sql);
 }
 
 std::vector<std::string> problems_after(const char* sql) {
@@ -72,6 +66,17 @@ TEST(Check, FindsSamplesThatAreNoTimes) {
   }
 }
 
+/// A verdict on a trial, which wins.
+RankRecord verdict_on(const TrialRecord& trial, bool has_baseline = true) {
+  std::vector<RankEntry> entries = {{trial.kernel.name, to_text(trial.config), {5, 6, 7}}};
+  if (has_baseline) entries.push_back({"", "cublaslt", {8, 9, 10}});
+  RankRecord rank{trial.kernel.op,          trial.problem,         trial.protocol, 3,
+                  rank_entries(entries, 0), "2026-11-21T11:00:00Z"};
+  rank.toolchain = trial.toolchain;
+  rank.kernels = {trial.kernel};
+  return rank;
+}
+
 /// What Store::results says of a database that was changed by SQL.
 std::string refusal_after(const char* sql) {
   TempFolder folder;
@@ -107,13 +112,7 @@ TEST(Check, IsWhatEveryReaderDoes) {
 // A database may be somebody else's: a verdict is worth no more than its samples.
 TEST(Check, FindsAVerdictThatItsSamplesContradict) {
   TempFolder folder;
-  RankEntry winner{"gemm", "BLOCK=1", {5, 6, 7}}, baseline{"", "cublaslt", {8, 9, 10}};
-  RankRecord rank{"gemm_bf16",
-                  key_of(1).problem,
-                  key_of(1).protocol,
-                  3,
-                  rank_entries({winner, baseline}, 0),
-                  "2026-11-21T11:00:00Z"};
+  RankRecord rank = verdict_on(timed_record(key_of(1)));
   {
     Store store = Store::open(folder / "x.db");
     const std::int64_t sweep = begin(store);
@@ -137,13 +136,7 @@ TEST(Check, FindsAMetricOfOtherRegistersThanTheTrialHas) {
   const std::int64_t sweep = begin(store);
   const TrialRecord trial = timed_record(key_of(1));
   store.finish(sweep, trial);
-  RankEntry winner{trial.kernel.name, to_text(trial.config), {5, 6, 7}};
-  RankEntry baseline{"", "cublaslt", {8, 9, 10}};
-  RankRecord rank{
-      trial.kernel.op,       trial.problem, trial.protocol, 3, rank_entries({winner, baseline}, 0),
-      "2026-11-21T11:00:00Z"};
-  rank.toolchain = trial.toolchain;
-  rank.kernels = {trial.kernel};
+  RankRecord rank = verdict_on(trial);
   rank.entries[0].figures = {{"registers", std::int64_t{trial.compile.registers}}};
   store.add_rank(sweep, rank);
   EXPECT_THAT(store.check(), IsEmpty());
@@ -162,13 +155,9 @@ TEST(Check, NotesACountThatIsNotTheTrials) {
   TrialRecord trial = timed_record(key_of(1));
   trial.measurements = {{"dram_read", 118694400, "B"}, {"l2_hits", 0, "%"}};
   store.finish(sweep, trial);
-  RankEntry winner{trial.kernel.name, to_text(trial.config), {5, 6, 7}};
-  RankRecord rank{trial.kernel.op, trial.problem, trial.protocol, 3, rank_entries({winner}, 0), ""};
-  rank.toolchain = trial.toolchain;
-  rank.kernels = {trial.kernel};
+  RankRecord rank = verdict_on(trial, false);
   const auto notes_of = [&](const NamedFigures& figures) {
     rank.entries[0].figures = figures;
-    rank.finished_at = "2026-11-21T11:00:00Z";
     store.add_rank(sweep, rank);
     EXPECT_THAT(store.check(), IsEmpty());
     return store.counted_otherwise();

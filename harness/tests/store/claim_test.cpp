@@ -8,7 +8,6 @@
 #include <atomic>
 #include <thread>
 
-#include "base/file.h"
 #include "store/database.h"
 #include "store/owner.h"
 #include "store/store_fixture.h"
@@ -51,8 +50,8 @@ TEST(Claim, OfADeadProcessIsMadeAgainAndThenGivenUp) {
     if (claim == Claim::fresh) kill(getpid(), SIGKILL);
     return static_cast<int>(claim);
   };
-  EXPECT_EQ(wait_for(start_process(die_while_running)), -1);
-  EXPECT_EQ(wait_for(start_process(die_while_running)), -1);
+  EXPECT_EQ(wait_for(start_process(die_while_running)), -SIGKILL);
+  EXPECT_EQ(wait_for(start_process(die_while_running)), -SIGKILL);
   EXPECT_EQ(wait_for(start_process(die_while_running)), static_cast<int>(Claim::done));
   Store store = Store::open(folder / "x.db");
   const TrialRecord record = store.find(begin(store), key_of(1)).value();
@@ -86,22 +85,16 @@ TEST(Claim, FromAnotherContainerHoldsForALimitedTime) {
 // process here.
 TEST(Claim, OfALiveProcessInAnotherPidNamespaceHolds) {
   TempFolder folder;
-  std::array<int, 2> up{}, down{};
-  ASSERT_EQ(pipe(up.data()), 0);
-  ASSERT_EQ(pipe(down.data()), 0);
-  const UniqueFd heard(up[0]), said(up[1]), awaited(down[0]), end(down[1]);
-  const auto say = [&](char word) { return write(said.get(), &word, 1) == 1; };
+  const Pipe up, down;
   const pid_t container = start_process([&] {
-    if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) return say('n') ? 0 : 1;
+    if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) return up.say('n') ? 0 : 1;
     return wait_for(start_process([&] {
       Store store = Store::open(folder / "x.db");
       const bool claimed = store.claim(begin(store), key_of(1)) == Claim::fresh;
-      char word = claimed ? 'y' : 'x';
-      return say(word) && read(awaited.get(), &word, 1) == 1 ? 0 : 1;
+      return up.say(claimed ? 'y' : 'x') && down.heard() ? 0 : 1;
     }));
   });
-  char word = 0;
-  ASSERT_EQ(read(heard.get(), &word, 1), 1);
+  const char word = up.heard().value();
   if (word == 'n') {
     wait_for(container);
     GTEST_SKIP() << "this system lets nobody make a PID namespace";
@@ -112,21 +105,15 @@ TEST(Claim, OfALiveProcessInAnotherPidNamespaceHolds) {
     EXPECT_EQ(store.claim(begin(store), key_of(1)), Claim::taken);
     EXPECT_TRUE(store.check().empty());
   }
-  EXPECT_EQ(write(end.get(), &word, 1), 1);
+  EXPECT_TRUE(down.say(word));
   EXPECT_EQ(wait_for(container), 0);
 }
 
 TEST(Claim, OfAProcessThatIsOnlyWaitedForIsDead) {
   Owner owner = this_process();
-  std::array<int, 2> pipe_ends{};
-  ASSERT_EQ(pipe(pipe_ends.data()), 0);
-  UniqueFd reading(pipe_ends[0]), writing(pipe_ends[1]);
-  const pid_t pid = start_process([&] {
-    const std::int64_t start = this_process().process_start;
-    return write(writing.get(), &start, sizeof start) == sizeof start ? 0 : 1;
-  });
-  ASSERT_EQ(read(reading.get(), &owner.process_start, sizeof owner.process_start),
-            static_cast<ssize_t>(sizeof owner.process_start));
+  const Pipe pipe;
+  const pid_t pid = start_process([&] { return pipe.say(this_process().process_start) ? 0 : 1; });
+  owner.process_start = pipe.heard<std::int64_t>().value();
   owner.pid = pid;
   siginfo_t info{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);

@@ -4,8 +4,7 @@
 #include <signal.h>
 #include <sqlite3.h>
 
-#include <array>
-#include <fstream>
+#include <functional>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -17,16 +16,7 @@ namespace assay {
 namespace {
 
 void run_sql(const std::filesystem::path& path, const char* sql) {
-  sqlite3* handle = nullptr;
-  ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
-  char* message = nullptr;
-  EXPECT_EQ(sqlite3_exec(handle, sql, nullptr, nullptr, &message), SQLITE_OK) << message;
-  sqlite3_free(message);
-  sqlite3_close(handle);
-}
-
-void write_text(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
+  SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(sql);
 }
 
 std::string refusal(const std::filesystem::path& path) {
@@ -72,8 +62,8 @@ TEST(Wal, AnIdleReaderDoesNotKeepASweepFromEnding) {
 
 TEST(Refusal, SaysWhatTheFileIs) {
   TempFolder folder;
-  write_text(folder / "text.db", std::string(5000, 'x'));
-  EXPECT_THAT(mistake(folder / "text.db"), EndsWith("text.db is not an assay database"));
+  EXPECT_THAT(mistake(folder.write("text.db", std::string(5000, 'x'))),
+              EndsWith("text.db is not an assay database"));
 
   run_sql(folder / "other.db", "CREATE TABLE x(y)");
   EXPECT_THAT(mistake(folder / "other.db"),
@@ -106,7 +96,7 @@ TEST(Refusal, SaysWhatTheFileIs) {
   // A sweep ended well, and all that it measured was gone.
   EXPECT_EQ(message_of<UsageError>([] { Store::open(":memory:"); }),
             ":memory:: expected the path of a database, found one that is not kept");
-  write_text(folder / "empty.db", "");
+  folder.write("empty.db", "");
   EXPECT_THAT(message_of<UsageError>([&] { Store::open_readonly(folder / "empty.db"); }),
               EndsWith("empty.db is empty, not an assay database"));
 }
@@ -154,11 +144,7 @@ TEST(FullDisk, EndsWithASentenceAndKeepsWhatIsStored) {
     Store store = Store::open(folder / "x.db");
     const std::int64_t sweep = store.begin_sweep("sweep", "", "", h200(), "");
     TrialRecord record = timed_record(key_of(0));
-    record.outcome.timing->samples_ns.assign(1000, 5.0);
-    record.outcome.timing->clocks_mhz.clear();
-    record.outcome.timing->median_ns = 5.0;
-    record.outcome.timing->ci_low_ns = 5.0;
-    record.outcome.timing->ci_high_ns = 5.0;
+    record.outcome.timing = timing_of(std::vector(1000, 5.0));
     const std::string message = message_of<Error>([&] {
       for (std::int64_t i = 0; i < 1000; ++i) {
         record.config = key_of(i).config;
@@ -181,23 +167,17 @@ TEST(Lock, HeldForTooLongIsASentence) {
   TempFolder folder;
   fill(folder / "x.db", 1);
   Store store = Store::open(folder / "x.db", kShort);
-  std::array<int, 2> ready{}, release{};
-  ASSERT_EQ(pipe(ready.data()), 0);
-  ASSERT_EQ(pipe(release.data()), 0);
-  UniqueFd ready_out(ready[0]), ready_in(ready[1]), release_out(release[0]), release_in(release[1]);
+  const Pipe ready, release;
   const pid_t holder = start_process([&] {
     Database database = Database::open(folder / "x.db", kShort);
     Transaction transaction(database, Transaction::Mode::write);
-    char byte = 'x';
-    if (write(ready_in.get(), &byte, 1) != 1) return 1;
-    return read(release_out.get(), &byte, 1) == 1 ? 0 : 1;
+    return ready.say('x') && release.heard() ? 0 : 1;
   });
-  char byte = 0;
-  ASSERT_EQ(read(ready_out.get(), &byte, 1), 1);
+  ASSERT_TRUE(ready.heard());
   EXPECT_THAT(message_of<Error>([&] { store.begin_sweep("sweep", "", "", h200(), ""); }),
               HasSubstr("x.db: another process has kept it locked for too long"));
   EXPECT_EQ(store.trials({}).size(), 1u) << "reading needs no lock";
-  ASSERT_EQ(write(release_in.get(), &byte, 1), 1);
+  ASSERT_TRUE(release.say('x'));
   EXPECT_EQ(wait_for(holder), 0);
   EXPECT_GT(store.begin_sweep("sweep", "", "", h200(), ""), 0);
 }
@@ -230,21 +210,29 @@ TEST(Open, WhereAFileSystemCannotLockALocalDiskIsNamed) {
   }
 }
 
+/// Runs `body` where nobody may write to the folder. Root may write anything, so a process without
+/// privileges does it.
+int run_without_rights(const TempFolder& folder, const std::function<int()>& body) {
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0555));
+  const int code = wait_for(start_process([&] {
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) return 1;
+    return body();
+  }));
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  return code;
+}
+
 TEST(ReadOnly, FileIsRefusedForWritingAndReadInAFolderThatCannotBeWritten) {
   TempFolder folder;
   fill(folder / "x.db", 3);
-  std::filesystem::permissions(folder.path(), std::filesystem::perms(0555));
   std::filesystem::permissions(folder / "x.db", std::filesystem::perms(0444));
-  // Root may write anything, so a process without privileges does the asking.
-  const pid_t pid = start_process([&] {
-    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) return 1;
+  const int code = run_without_rights(folder, [&] {
     if (!message_of<Error>([&] { Store::open(folder / "x.db"); }).ends_with("is read-only")) {
       return 2;
     }
     return Store::open_readonly(folder / "x.db").trials({}).size() == 3 ? 0 : 3;
   });
-  EXPECT_EQ(wait_for(pid), 0);
-  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  EXPECT_EQ(code, 0);
 }
 
 TEST(ReadOnly, RowsThatOnlyTheWalHasAreNotLeftOutSilently) {
@@ -261,14 +249,11 @@ TEST(ReadOnly, RowsThatOnlyTheWalHasAreNotLeftOutSilently) {
   wait_for(killed);
   ASSERT_GT(std::filesystem::file_size(folder / "y.db-wal"), 0u);
   std::filesystem::remove(folder / "y.db-shm");
-  std::filesystem::permissions(folder.path(), std::filesystem::perms(0555));
-  const pid_t reader = start_process([&] {
-    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) return 1;
+  const int code = run_without_rights(folder, [&] {
     const std::string message = message_of<Error>([&] { Store::open_readonly(folder / "y.db"); });
     return message.find("its newest rows are still in") != std::string::npos ? 0 : 2;
   });
-  EXPECT_EQ(wait_for(reader), 0);
-  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  EXPECT_EQ(code, 0);
   EXPECT_EQ(Store::open_readonly(folder / "y.db").trials({}).size(), 1u);
 }
 
@@ -276,13 +261,9 @@ TEST(ReadOnly, APathWithTheCharactersOfAUriIsRead) {
   TempFolder folder;
   const auto path = folder / "50%#1?x=y.db";
   fill(path, 1);
-  std::filesystem::permissions(folder.path(), std::filesystem::perms(0555));
-  const pid_t pid = start_process([&] {
-    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) return 1;
-    return Store::open_readonly(path).trials({}).size() == 1 ? 0 : 2;
-  });
-  EXPECT_EQ(wait_for(pid), 0);
-  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  EXPECT_EQ(run_without_rights(
+                folder, [&] { return Store::open_readonly(path).trials({}).size() == 1 ? 0 : 2; }),
+            0);
 }
 
 TEST(Damage, IsFoundByCheckOrRefusedButNeverACrash) {
@@ -294,7 +275,7 @@ TEST(Damage, IsFoundByCheckOrRefusedButNeverACrash) {
   for (std::size_t page = 1; page < intact.size() / kPage; page += 3) {
     std::string damaged = intact;
     damaged.replace(page * kPage, 64, std::string(64, '\xaa'));
-    write_text(folder / "y.db", damaged);
+    folder.write("y.db", damaged);
     try {
       Store store = Store::open(folder / "y.db");
       num_found += store.check().empty() ? 0 : 1;

@@ -44,8 +44,7 @@ Store store_of(const std::vector<TrialRecord>& trials, const std::string& name =
   Store store = Store::in_memory();
   const std::int64_t sweep = begin(store, name);
   for (const TrialRecord& trial : trials) {
-    store.claim(sweep,
-                {trial.kernel, trial.toolchain, trial.protocol, trial.problem, trial.config});
+    store.claim(sweep, trial);
     store.finish(sweep, trial);
   }
   store.end_sweep(sweep, "done");
@@ -92,8 +91,7 @@ TEST(Merge, OfAFileThatASweepWritesToIsOfOneMoment) {
       TrialRecord record = timed_record(key_of(1));
       record.problem = {{"N", n}};
       record.kernel.source_hash = std::to_string(n);
-      store.claim(
-          id, {record.kernel, record.toolchain, record.protocol, record.problem, record.config});
+      store.claim(id, record);
       store.finish(id, record);
     }
   });
@@ -235,27 +233,14 @@ TEST(Merge, AndAnImportAndForgettingEndAtCtrlC) {
   const pid_t pid = start_process([&] {
     catch_interrupts();
     ::raise(SIGINT);
-    int num_ended = 0;
-    try {
-      into.merge(sources);
-    } catch (const Interrupted&) {
-      ++num_ended;
-    }
     Recording recording;
     recording.trials = {record_at(1, "2026-11-20T10:00:00Z")};
-    try {
-      into.import(recording);
-    } catch (const Interrupted&) {
-      ++num_ended;
-    }
-    try {
-      sources[0].forget_kernel("vector_add");
-    } catch (const Interrupted&) {
-      ++num_ended;
-    }
-    return num_ended;
+    EXPECT_THROW(into.merge(sources), Interrupted);
+    EXPECT_THROW(into.import(recording), Interrupted);
+    EXPECT_THROW(sources[0].forget_kernel("vector_add"), Interrupted);
+    return testing::Test::HasFailure() ? 1 : 0;
   });
-  EXPECT_EQ(wait_for(pid), 3);
+  EXPECT_EQ(wait_for(pid), 0);
   EXPECT_THAT(into.trials({}), IsEmpty());
   EXPECT_THAT(sources[0].trials({}), SizeIs(1));
 }

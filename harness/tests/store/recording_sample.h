@@ -100,9 +100,9 @@ inline std::string written(const Recording& recording, const std::string& name =
   return read_file(folder / name);
 }
 
-inline Recording read_text(const TempFolder& folder, const std::string& text) {
-  write_file_atomic(folder / "x.jsonl", text);
-  return read_recording(folder / "x.jsonl");
+inline Recording read_text(const std::string& text) {
+  const TempFolder folder;
+  return read_recording(folder.write("x.jsonl", text));
 }
 
 }  // namespace assay

@@ -11,11 +11,17 @@
 namespace assay {
 namespace {
 
+/// What is wrong with a recording, behind the path of its file.
 std::string damage_of(const std::string& text) {
-  TempFolder folder;
-  const std::string message = message_of<UsageError>([&] { read_text(folder, text); });
-  const std::string start = (folder / "x.jsonl").string();
-  return message.starts_with(start) ? message.substr(start.size()) : message;
+  const std::string message = message_of<UsageError>([&] { read_text(text); });
+  return message.substr(std::min(message.find(":"), message.size()));
+}
+
+/// `text` with something else in the place of the first `from`.
+std::string changed(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? "" : text.replace(at, from.size(), to);
 }
 
 TEST(Recording, KeepsTenthsOfANanosecond) {
@@ -32,8 +38,7 @@ TEST(Recording, KeepsTenthsOfANanosecond) {
   }
   const std::vector<double> exact = timing.samples_ns;
   timing = timing_of(exact);
-  TempFolder folder;
-  const Recording once = read_text(folder, written(recording));
+  const Recording once = read_text(written(recording));
   const auto& samples = once.trials[0].outcome.timing->samples_ns;
   ASSERT_EQ(samples.size(), exact.size());
   for (std::size_t i = 0; i < exact.size(); ++i) {
@@ -45,23 +50,17 @@ TEST(Recording, KeepsTenthsOfANanosecond) {
 // A verdict of which nine times the speed was claimed was believed, whatever its samples said. What
 // follows from samples is now computed, and what does not must agree with them.
 TEST(Recording, WhatFollowsFromSamplesIsComputed) {
-  TempFolder folder;
   const std::string good = written(sample_recording());
   for (const char* key : {"interval", "tied", "speedup", "ratio_to_best", "ratio",
                           "cycles_ratio_to_best", "correctness"}) {
     EXPECT_EQ(good.find(fmt::format("\"{}\":", key)), good.npos) << key;
   }
-  const auto changed = [&](const std::string& from, const std::string& to) {
-    std::string text = good;
-    const std::size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    return at == std::string::npos ? "" : text.replace(at, from.size(), to);
-  };
   const auto damage = [&](const std::string& from, const std::string& to) {
-    return damage_of(changed(from, to));
+    return damage_of(changed(good, from, to));
   };
-  const std::string claimed = changed(R"("winner":true)", R"("winner":true,"speedup":[9,9,9])");
-  EXPECT_EQ(describe(read_text(folder, claimed)), describe(sample_recording()));
+  const std::string claimed =
+      changed(good, R"("winner":true)", R"("winner":true,"speedup":[9,9,9])");
+  EXPECT_EQ(describe(read_text(claimed)), describe(sample_recording()));
   const std::string winner = "gemm BLOCK=1,SCHEDULE=row";
   EXPECT_EQ(damage(R"("winner":true,)", ""),
             ":11: 'winner' of " + winner + " is false, but by the samples it is true");
@@ -108,8 +107,7 @@ TEST(Recording, WhatWasOnlyCompiledIsNotCorrect) {
   const std::string text = written(recording);
   const std::string now = R"("invalidity":"compiled")";
   EXPECT_THAT(text, HasSubstr(now));
-  TempFolder folder;
-  EXPECT_EQ(describe(read_text(folder, text)), describe(recording));
+  EXPECT_EQ(describe(read_text(text)), describe(recording));
 }
 
 TEST(Recording, OfTheClocksOfATrialItHasTheMedian) {
@@ -126,15 +124,14 @@ TEST(Recording, ARooflineOfLessThanItsDigitsIsLeftOut) {
   recording.baselines.back().timing.roofline_ns = 0.012;
   const std::string text = written(recording);
   EXPECT_EQ(text.find(R"("roofline":0.0,)"), std::string::npos);
-  TempFolder folder;
-  EXPECT_EQ(written(read_text(folder, text)), text);
+  EXPECT_EQ(written(read_text(text)), text);
 }
 
 // The format before this one: samples are lists or texts, and what follows from them is said, too.
 TEST(Recording, AnOlderOneIsReadToo) {
   std::string text = written(sample_recording());
   text = text.substr(0, text.find("{\"timestamp\""));
-  text.replace(text.find(R"("assay_recording":3)"), 19, R"("assay_recording":2)");
+  text = changed(text, R"("assay_recording":3)", R"("assay_recording":2)");
   text += R"({"timestamp":"2026-11-21T10:00:00Z","kernel":0,"toolchain":0,"protocol":0,)"
           R"("problem":{"M":16},"configuration":{"BLOCK":1},"times":{"compilation_time":431.2,)"
           R"("runtimes":[0.0010,0.0012,0.0011]},"invalidity":"correct","correctness":1,)"
@@ -150,8 +147,7 @@ TEST(Recording, AnOlderOneIsReadToo) {
           R"("time":0.000002,"ratio_to_best":[1,1,1],"speedup":[0,0,0],"winner":true,)"
           R"("tied":true,"runtimes":[0.000002,0.000002,0.000003]}]})"
           "\n";
-  TempFolder folder;
-  Recording recording = read_text(folder, text);
+  Recording recording = read_text(text);
   ASSERT_EQ(recording.trials.size(), 3u);
   EXPECT_EQ(recording.trials[2].outcome.timing->clock_mhz, 0);
   const Timing& timing = recording.trials[1].outcome.timing.value();
@@ -166,7 +162,7 @@ TEST(Recording, AnOlderOneIsReadToo) {
   EXPECT_EQ(recording.ranks[0].entries[0].ratio_to_best.value, 1);
   EXPECT_LT(written(recording).size(), text.size());
   recording.trials[1].outcome.timing->clocks_mhz.clear();  // of which the median is kept
-  EXPECT_EQ(describe(read_text(folder, written(recording))), describe(recording));
+  EXPECT_EQ(describe(read_text(written(recording))), describe(recording));
 }
 
 // Sanitized, a megabyte takes six seconds. Then the small ones do; without sanitizers all are read.
@@ -206,8 +202,7 @@ TEST(Recording, ALineLeavesOutWhatIsAsInTheLineBefore) {
   EXPECT_THAT(text, HasSubstr(R"("times":{"runtimes":null},"invalidity":"runtime","stop":null,)"));
   EXPECT_THAT(text, HasSubstr(R"("configuration":{"SCHEDULE":"row","BLOCK":2})"))
       << "the order of names is that of the parameters";
-  TempFolder folder;
-  EXPECT_EQ(describe(read_text(folder, text)), describe(recording));
+  EXPECT_EQ(describe(read_text(text)), describe(recording));
 }
 
 // A long line may stand for any number of short ones, which take memory.
@@ -220,8 +215,7 @@ TEST(Recording, LinesThatGoOnForTooLongAreRefused) {
   outcome.message = std::string(kMaxContinuedBytes, 'x');
   recording.trials.push_back(recording.trials[0]);
   std::string text = written(recording);
-  TempFolder folder;
-  EXPECT_EQ(describe(read_text(folder, text)), describe(recording)) << "both are whole";
+  EXPECT_EQ(describe(read_text(text)), describe(recording)) << "both are whole";
   const std::size_t trial = text.find("{\"timestamp\"");
   text.insert(text.find('\n', trial) + 1, "{\"configuration\":{}}\n");
   EXPECT_THAT(damage_of(text), HasSubstr(":7: no 'kernel', and the lines since the last with one"));
@@ -252,11 +246,9 @@ TEST(Recording, ACodeIsWrittenOnce) {
   EXPECT_THAT(text, HasSubstr("\n{\"problem\":{\"M\":32},\"times\":{\"compilation_time\":0.0},"
                               "\"compile\":{\"cached\":true},\"code\":1}\n"));
   EXPECT_THAT(text, HasSubstr(R"("rank":[{"winner":true,)"));
-  TempFolder folder;
-  EXPECT_EQ(describe(read_text(folder, text)), describe(recording));
-  std::string wrong = text;
-  wrong.replace(wrong.find("\"code\":1"), 8, "\"code\":7");
-  EXPECT_THAT(damage_of(wrong), HasSubstr(":7: 'code' is 7, but only 2 are defined above"));
+  EXPECT_EQ(describe(read_text(text)), describe(recording));
+  EXPECT_THAT(damage_of(changed(text, "\"code\":1", "\"code\":7")),
+              HasSubstr(":7: 'code' is 7, but only 2 are defined above"));
 }
 
 TEST(Recording, ALineStandsAloneToo) {
@@ -268,8 +260,7 @@ TEST(Recording, ALineStandsAloneToo) {
     text.erase(begin, end + 2 - begin);
     text.replace(text.find("\"" + name + "\":0") + name.size() + 3, 1, object);
   }
-  TempFolder folder;
-  const Recording recording = read_text(folder, text + "\r\n\n");
+  const Recording recording = read_text(text + "\r\n\n");
   ASSERT_EQ(recording.trials.size(), 1u);
   EXPECT_EQ(describe(recording.trials[0]), describe(recorded_trial(key_of(1))));
 }
@@ -280,15 +271,13 @@ TEST(Recording, IgnoresKeysOfTheFuture) {
     at += text[at] == '\n' ? 2 : 1;
     text.insert(at, R"("future":{"a":[1,{}]},)");
   }
-  TempFolder folder;
-  EXPECT_EQ(describe(read_text(folder, text)), describe(sample_recording()));
+  EXPECT_EQ(describe(read_text(text)), describe(sample_recording()));
 }
 
 TEST(Recording, BytesThatAreNoUtf8AreReplaced) {
   Recording recording = sample_recording();
   recording.trials[0].outcome.message = "a\xff";
-  TempFolder folder;
-  EXPECT_EQ(read_text(folder, written(recording)).trials[0].outcome.message, "a\xef\xbf\xbd");
+  EXPECT_EQ(read_text(written(recording)).trials[0].outcome.message, "a\xef\xbf\xbd");
 }
 
 TEST(Recording, DamageNamesTheLine) {
@@ -307,47 +296,42 @@ TEST(Recording, DamageNamesTheLine) {
   EXPECT_EQ(damage_of(header + R"({"configuration":{},"kernel":3})"),
             ":2: 'kernel' is 3, but only 0 are defined above");
 
-  const auto changed = [&](const std::string& from, const std::string& to) {
-    std::string text = lines_of(timed_record(key_of(64)));
-    const std::size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    return damage_of(text.replace(at, from.size(), to));
+  const std::string line = lines_of(timed_record(key_of(64)));
+  const auto damage = [&](const std::string& from, const std::string& to) {
+    return damage_of(changed(line, from, to));
   };
-  EXPECT_EQ(changed(R"("invalidity":"correct")", R"("invalidity":"slow")"),
+  EXPECT_EQ(damage(R"("invalidity":"correct")", R"("invalidity":"slow")"),
             ":5: 'invalidity' is none of correct, compiled, constraints, compile, runtime, "
             "timeout, correctness");
-  EXPECT_EQ(changed(R"("BLOCK":64)", R"("BLOCK":0.5)"), ":5: 'BLOCK' is not an integer");
-  EXPECT_EQ(changed(R"("BLOCK":64)", R"("BLOCK":18446744073709551615)"),
+  EXPECT_EQ(damage(R"("BLOCK":64)", R"("BLOCK":0.5)"), ":5: 'BLOCK' is not an integer");
+  EXPECT_EQ(damage(R"("BLOCK":64)", R"("BLOCK":18446744073709551615)"),
             ":5: 'BLOCK' is out of range: 18446744073709551615");
-  EXPECT_EQ(changed(R"("registers":128)", R"("registers":4294967296)"),
+  EXPECT_EQ(damage(R"("registers":128)", R"("registers":4294967296)"),
             ":5: 'registers' is out of range: 4294967296");
   // The store knows a configuration by its text, which such a name would change.
-  EXPECT_THAT(changed(R"("BLOCK":64)", R"("A=1,B":64)"), HasSubstr("'configuration' has a name"));
-  EXPECT_THAT(changed(R"("SCHEDULE":"row")", R"("SCHEDULE":"12")"),
+  EXPECT_THAT(damage(R"("BLOCK":64)", R"("A=1,B":64)"), HasSubstr("'configuration' has a name"));
+  EXPECT_THAT(damage(R"("SCHEDULE":"row")", R"("SCHEDULE":"12")"),
               HasSubstr("'configuration' has a name"));
   const std::string samples = R"("runtimes":"990.3 )";
   const auto sampled = [&](const std::string& text) {
-    return changed(samples, R"("runtimes":)" + text + R"(,"was":"990.3 )");
+    return damage(samples, R"("runtimes":)" + text + R"(,"was":"990.3 )");
   };
   EXPECT_EQ(sampled("\"fast\""), ":5: 'runtimes' is neither a list nor a text of samples");
   EXPECT_EQ(sampled("[\"fast\"]"), ":5: 'runtimes' is not a number");
   EXPECT_EQ(sampled("[]"), ":5: 'time' has no samples");
   EXPECT_EQ(sampled("[0,0,0,0,0,0,0]"), ":5: 'runtimes' has 0 ns, which is no time");
   EXPECT_EQ(sampled("[1,1,1,1,1,1,-1]"), ":5: 'runtimes' has -1000000 ns, which is no time");
-  EXPECT_EQ(changed(R"("num_throttled":2)", R"("num_throttled":true)"),
+  EXPECT_EQ(damage(R"("num_throttled":2)", R"("num_throttled":true)"),
             ":5: 'num_throttled' is not an integer");
-  std::string cheap = good;
-  cheap.replace(cheap.find(R"("objective":"edp")"), 17, R"("objective":"beauty")");
-  EXPECT_THAT(damage_of(cheap), EndsWith(": 'objective' is not time, energy, edp or a metric"));
-  std::string nameless = good;
-  nameless.replace(nameless.find(R"("config":"BLOCK=4)"), 17, R"("config":"a-b=1)");
-  EXPECT_THAT(damage_of(nameless), HasSubstr(": 'config' of a rank: "));
+  EXPECT_THAT(damage_of(changed(good, R"("objective":"edp")", R"("objective":"beauty")")),
+              EndsWith(": 'objective' is not time, energy, edp or a metric"));
+  EXPECT_THAT(damage_of(changed(good, R"("config":"BLOCK=4)", R"("config":"a-b=1)")),
+              HasSubstr(": 'config' of a rank: "));
   // Less than nothing, or no number, would answer every question.
   const std::string key = R"("precision_ratio":)";
   for (const std::string ratio : {"-1", "1.0", "\"nan\"", "\"-inf\""}) {
-    std::string precise = good;
-    precise.replace(precise.find(key + "0.003"), key.size() + 5, key + ratio);
-    EXPECT_THAT(damage_of(precise), EndsWith(": 'precision_ratio' is not 0 or a ratio below 1"));
+    EXPECT_THAT(damage_of(changed(good, key + "0.003", key + ratio)),
+                EndsWith(": 'precision_ratio' is not 0 or a ratio below 1"));
   }
 }
 

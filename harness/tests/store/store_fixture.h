@@ -1,8 +1,6 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -13,6 +11,7 @@
 #include "base/trial.h"
 #include "base/value.h"
 #include "message_of.h"
+#include "processes.h"
 #include "ranking/claims.h"
 #include "ranking/ranking.h"
 #include "store/fields.h"
@@ -153,26 +152,6 @@ std::string describe(const Record& record) {
   Description description;
   description.add(record);
   return description.text;
-}
-
-/// Starts `body` in a process of its own, which ends without running this one's destructors.
-inline pid_t start_process(const std::function<int()>& body) {
-  const pid_t pid = fork();
-  if (pid != 0) return pid;
-  int code = 99;
-  try {
-    code = body();
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "child: {}\n", error.what());
-  }
-  _exit(code);
-}
-
-/// The exit code of a process, or -1 if a signal ended it.
-inline int wait_for(pid_t pid) {
-  int status = 0;
-  waitpid(pid, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 }  // namespace assay

@@ -32,6 +32,10 @@ Recording read(const std::string& text, const std::string& name = "convolution.j
   return read_recording(folder / name);
 }
 
+std::vector<double> samples_of(const Recording& recording) {
+  return recording.trials.at(0).outcome.timing.value().samples_ns;
+}
+
 std::string mistake_in(const std::string& text) {
   return message_of<UsageError>([&] { read(text); });
 }
@@ -89,7 +93,7 @@ TEST(TunerFile, ReadsACachefileWithoutSamplesAndWithAComputedProblem) {
   EXPECT_EQ(recording.device.name, "an unnamed GPU");
   EXPECT_TRUE(recording.trials[0].problem.empty());
   EXPECT_EQ(to_text(recording.trials[0].config), "a=1");
-  EXPECT_THAT(recording.trials[0].outcome.timing.value().samples_ns, ElementsAre(5e5));
+  EXPECT_THAT(samples_of(recording), ElementsAre(5e5));
 }
 
 TEST(TunerFile, ReadsT4) {
@@ -103,7 +107,7 @@ TEST(TunerFile, ReadsT4) {
   EXPECT_EQ(recording.trials[0].kernel.name, "convolution");
   EXPECT_EQ(to_text(recording.trials[0].config), "b=2,a=1");
   EXPECT_EQ(recording.trials[0].compile.compile_ms, 12.5);
-  EXPECT_THAT(recording.trials[0].outcome.timing.value().samples_ns, ElementsAre(4e6, 6e6));
+  EXPECT_THAT(samples_of(recording), ElementsAre(4e6, 6e6));
   EXPECT_EQ(recording.trials[1].outcome.status, Status::compile);
   EXPECT_EQ(recording.trials[1].outcome.kind, "CompilationFailedConfig");
 }
@@ -251,11 +255,8 @@ TEST(TunerFile, AnObjectiveOfAnyNameHasItsUnit) {
 TEST(TunerFile, WithoutRuntimesTheMeasurementIsTheTime) {
   const std::string row = R"({"configuration": {"a": 1}, "times": {"runtimes": []},
       "invalidity": "correct", "measurements": [{"name": "time", "value": 0.5, "unit": "ms"}]})";
-  EXPECT_THAT(read(results(row)).trials[0].outcome.timing.value().samples_ns, ElementsAre(5e5));
-  EXPECT_THAT(read(cachefile(R"("1": {"a": 1, "time": 0.5, "times": []})"))
-                  .trials[0]
-                  .outcome.timing.value()
-                  .samples_ns,
+  EXPECT_THAT(samples_of(read(results(row))), ElementsAre(5e5));
+  EXPECT_THAT(samples_of(read(cachefile(R"("1": {"a": 1, "time": 0.5, "times": []})"))),
               ElementsAre(5e5));
 }
 
@@ -289,7 +290,7 @@ TEST(TunerFile, RunsOfOneConfigurationArePutTogether) {
       read_aloud(results(row(R"("a": 1, "b": 2)", "3") + "," + row(R"("a": 2, "b": 2)", "9") + "," +
                          row(R"("b": 2, "a": 1)", "1, 2")));
   ASSERT_EQ(recording.trials.size(), 2u);
-  EXPECT_THAT(recording.trials[0].outcome.timing.value().samples_ns, ElementsAre(3e6, 1e6, 2e6));
+  EXPECT_THAT(samples_of(recording), ElementsAre(3e6, 1e6, 2e6));
   EXPECT_EQ(recording.trials[0].outcome.timing->median_ns, 2e6);
   EXPECT_THAT(warnings, HasSubstr("1 of 3 rows are further runs of a configuration"));
   // A check that failed once is not forgotten.
@@ -298,10 +299,7 @@ TEST(TunerFile, RunsOfOneConfigurationArePutTogether) {
   EXPECT_EQ(read(results(wrong + "," + row(R"("a": 1, "b": 2)", "3"))).trials[0].outcome.status,
             Status::correctness);
   // Python's dictionaries have a key once, and the last value.
-  EXPECT_THAT(read(cachefile(R"("1": {"a": 1, "time": 5}, "1": {"a": 1, "time": 7})"))
-                  .trials[0]
-                  .outcome.timing.value()
-                  .samples_ns,
+  EXPECT_THAT(samples_of(read(cachefile(R"("1": {"a": 1, "time": 5}, "1": {"a": 1, "time": 7})"))),
               ElementsAre(7e6));
 }
 
@@ -348,7 +346,7 @@ TEST(TunerFile, ReadsBatsListAndTable) {
     EXPECT_EQ(recording.recorded_at, "2023-06-01");
     ASSERT_EQ(recording.trials.size(), 2u);
     EXPECT_EQ(to_text(recording.trials[0].config), "BX=32,MODE=a");
-    EXPECT_THAT(recording.trials[0].outcome.timing.value().samples_ns, ElementsAre(1e6, 3e6));
+    EXPECT_THAT(samples_of(recording), ElementsAre(1e6, 3e6));
     EXPECT_EQ(recording.trials[0].compile.compile_ms, 500);
     EXPECT_EQ(recording.trials[1].outcome.status, Status::compile);
   }
