@@ -155,14 +155,6 @@ std::vector<Ranked> line_up(std::vector<RankEntry> entries, double noise_ratio,
   return all;
 }
 
-/// The first, and so the best, that passed and took part in all rounds. `baseline` says which kind.
-Ranked* best_of(std::vector<Ranked>& all, bool baseline) {
-  const auto found = std::ranges::find_if(all, [&](const Ranked& ranked) {
-    return ranked.in_all_rounds() && ranked.baseline() == baseline;
-  });
-  return found == all.end() ? nullptr : &*found;
-}
-
 const Ranked* fastest_baseline(const std::vector<Ranked>& all) {
   const Ranked* best = nullptr;
   for (const Ranked& ranked : all) {
@@ -246,10 +238,11 @@ std::vector<std::size_t> num_dominators(const std::vector<Ranked*>& all) {
 
 /// Marks the tied and returns the winner; null when no configuration passed.
 Ranked* choose_winner(std::vector<Ranked>& all) {
-  const Ranked* reference = best_of(all, false);
+  const Ranked* reference = nullptr;  // the first, and so the best
   std::vector<Ranked*> near;
   for (Ranked& ranked : all) {
     if (!ranked.in_all_rounds() || ranked.baseline()) continue;
+    if (reference == nullptr) reference = &ranked;
     const Interval behind = distance(ranked.costs.front(), reference->costs.front());
     const double margin = ranked.costs.front().margin;
     ranked.tied = !is_beyond_noise(behind, margin);

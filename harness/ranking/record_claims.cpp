@@ -90,25 +90,21 @@ bool is_one_line(std::string_view text) {
 
 std::string contradiction(const TrialRecord& trial) {
   const Outcome& outcome = trial.outcome;
-  if (outcome.timing) {
-    if (std::string wrong = contradiction(*outcome.timing); !wrong.empty()) return wrong;
+  const std::optional<Validation>& check = outcome.validation;
+  std::vector<std::string> wrong;
+  if (outcome.timing) wrong.push_back(contradiction(*outcome.timing));
+  if (outcome.status == Status::compiled && (outcome.timing || check)) {
+    wrong.emplace_back("'invalidity' is compiled, but there are figures of a run");
   }
-  if (outcome.status == Status::compiled && (outcome.timing || outcome.validation)) {
-    return "'invalidity' is compiled, but there are figures of a run";
-  }
-  if (outcome.status == Status::correct && outcome.validation) {
-    if (std::string wrong = wrong_check(*outcome.validation); !wrong.empty()) return wrong;
-  }
-  if (trial.verification) {
-    if (std::string wrong = contradiction(*trial.verification); !wrong.empty()) return wrong;
-  }
-  for (const Measurement& measurement : trial.measurements) {
-    if (std::string wrong = contradiction(measurement); !wrong.empty()) return wrong;
-  }
-  const std::string reference = outcome.validation ? outcome.validation->reference : "";
-  return first_of({wrong_figure(trial.compile), wrong_time(trial.finished_at),
-                   wrong_line("detail", outcome.kind), wrong_line("same_as", outcome.same_as),
-                   wrong_line("reference", reference)});
+  if (outcome.status == Status::correct && check) wrong.push_back(wrong_check(*check));
+  if (trial.verification) wrong.push_back(contradiction(*trial.verification));
+  for (const Measurement& each : trial.measurements) wrong.push_back(contradiction(each));
+  wrong.push_back(wrong_figure(trial.compile));
+  wrong.push_back(wrong_time(trial.finished_at));
+  wrong.push_back(wrong_line("detail", outcome.kind));
+  wrong.push_back(wrong_line("same_as", outcome.same_as));
+  if (check) wrong.push_back(wrong_line("reference", check->reference));
+  return first_of(wrong);
 }
 
 std::string contradiction(const Verification& verification) {

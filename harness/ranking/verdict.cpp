@@ -90,18 +90,6 @@ bool has_energy(const std::vector<RankEntry>& entries) {
   });
 }
 
-/// The cost if it took so much less time.
-double screened_cost(const Candidate& candidate, const std::string& part, double faster_ratio) {
-  const double time_ns =
-      (candidate.censored ? candidate.ci_low_ns : candidate.median_ns) / faster_ratio;
-  try {
-    return Metric(part, candidate.figures).cost(time_ns, time_ns * 1e-9 * kGuessedPowerW);
-  } catch (const ExprError&) {
-  } catch (const EvalError&) {
-  }
-  return std::numeric_limits<double>::infinity();
-}
-
 /// keep_best() by a metric or several objectives.
 void keep_front(std::vector<Candidate>& correct, std::size_t top, const Objective& objective) {
   struct Screened {
@@ -114,7 +102,7 @@ void keep_front(std::vector<Candidate>& correct, std::size_t top, const Objectiv
   for (Candidate& candidate : correct) {
     Screened& one = all.emplace_back();
     for (const std::string& part : parts) {
-      one.costs.push_back(screened_cost(candidate, part, 1));
+      one.costs.push_back(screened_cost(candidate, part));
       one.hopeful.push_back(screened_cost(candidate, part, kNearRatio));
     }
     one.candidate = std::move(candidate);
@@ -165,8 +153,15 @@ void put_rooflines(std::vector<RankEntry>& entries, const std::vector<Candidate>
 
 }  // namespace
 
-double screened_cost(const Candidate& candidate, const std::string& part) {
-  return screened_cost(candidate, part, 1);
+double screened_cost(const Candidate& candidate, const std::string& part, double faster_ratio) {
+  const double time_ns =
+      (candidate.censored ? candidate.ci_low_ns : candidate.median_ns) / faster_ratio;
+  try {
+    return Metric(part, candidate.figures).cost(time_ns, time_ns * 1e-9 * kGuessedPowerW);
+  } catch (const ExprError&) {
+  } catch (const EvalError&) {
+  }
+  return std::numeric_limits<double>::infinity();
 }
 
 void keep_best(std::vector<Candidate>& correct, int top, const Objective& objective) {

@@ -24,8 +24,8 @@ struct Candidate {
 
 /// The cost by one part of an objective (see ranking.h), with all configurations taken to draw the
 /// same power. The time is the median, or what one that was given up takes at least. Infinite where
-/// there is no answer.
-double screened_cost(const Candidate& candidate, const std::string& part);
+/// there is no answer. `faster_ratio`: if it took so much less time.
+double screened_cost(const Candidate& candidate, const std::string& part, double faster_ratio = 1);
 
 /// Keeps the configurations that may still prove best, fastest first, and by text where medians are
 /// equal. These are the `top` fastest, and up to four times as many if they are within 6 % of the
