@@ -42,6 +42,23 @@ json encode_all(const std::vector<TrialRequest>& requests) {
   return array;
 }
 
+/// What the worker answers to a request that involves no configuration.
+template <typename T>
+T answer_of(GpuWorkers& workers, const char* verb) {
+  T answer;
+  workers.demand({{"verb", verb}}, kInstrumentTimeoutS,
+                 [&](const json& result) { answer = message::decode<T>(result); });
+  return answer;
+}
+
+/// What became of a configuration that the worker was asked about.
+Outcome outcome_of(GpuWorkers& workers, const json& request, double timeout_s) {
+  Outcome outcome;
+  const std::optional<Outcome> failed = workers.ask(
+      request, timeout_s, [&](const json& result) { outcome = message::decode<Outcome>(result); });
+  return failed ? *failed : outcome;
+}
+
 /// What the entry says that lost the context of a re-rank's worker.
 Outcome lost_context_outcome(const RerankResult& result) {
   for (const RerankEntry& entry : result.candidates) {
@@ -194,11 +211,8 @@ std::string GpuDevice::cublas_version() {
 }
 
 Outcome GpuDevice::run(const TrialRequest& request) {
-  Outcome outcome;
-  const std::optional<Outcome> failed = workers_->ask(
-      {{"verb", "run"}, {"trial", message::encode(request)}}, timeout_s(request.measure),
-      [&](const json& result) { outcome = message::decode<Outcome>(result); });
-  return failed ? *failed : outcome;
+  return outcome_of(*workers_, {{"verb", "run"}, {"trial", message::encode(request)}},
+                    timeout_s(request.measure));
 }
 
 std::vector<BaselineTiming> GpuDevice::run_baselines(const TrialRequest& request,
@@ -249,12 +263,10 @@ std::vector<std::string> GpuDevice::countable(const std::vector<std::string>& na
 }
 
 Outcome GpuDevice::verify(const TrialRequest& request, const VerifySpec& spec) {
-  Outcome outcome;
-  const std::optional<Outcome> failed = workers_->ask(
+  return outcome_of(
+      *workers_,
       {{"verb", "verify"}, {"trial", message::encode(request)}, {"check", message::encode(spec)}},
-      workers_->options().hang_timeout_s + kVerifySlackSeconds + spec.max_seconds,
-      [&](const json& result) { outcome = message::decode<Outcome>(result); });
-  return failed ? *failed : outcome;
+      workers_->options().hang_timeout_s + kVerifySlackSeconds + spec.max_seconds);
 }
 
 VerificationCheck GpuDevice::sanitize(const std::filesystem::path& sanitizer, std::string_view tool,
@@ -275,26 +287,9 @@ VerificationCheck GpuDevice::sanitize(const std::filesystem::path& sanitizer, st
   return check;
 }
 
-Ceilings GpuDevice::measure_ceilings() {
-  Ceilings ceilings;
-  workers_->demand({{"verb", "ceilings"}}, kInstrumentTimeoutS,
-                   [&](const json& result) { ceilings = message::decode<Ceilings>(result); });
-  return ceilings;
-}
-
-Vitals GpuDevice::vitals() {
-  Vitals vitals;
-  workers_->demand({{"verb", "vitals"}}, kInstrumentTimeoutS,
-                   [&](const json& result) { vitals = message::decode<Vitals>(result); });
-  return vitals;
-}
-
-SelfTest GpuDevice::self_test() {
-  SelfTest test;
-  workers_->demand({{"verb", "self_test"}}, kInstrumentTimeoutS,
-                   [&](const json& result) { test = message::decode<SelfTest>(result); });
-  return test;
-}
+Ceilings GpuDevice::measure_ceilings() { return answer_of<Ceilings>(*workers_, "ceilings"); }
+Vitals GpuDevice::vitals() { return answer_of<Vitals>(*workers_, "vitals"); }
+SelfTest GpuDevice::self_test() { return answer_of<SelfTest>(*workers_, "self_test"); }
 
 RerankResult rerank_by_workers(WorkerRerank whole, const RerankAttempt& attempt,
                                const std::function<void()>& take_next) {

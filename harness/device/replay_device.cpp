@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/find_named.h"
 #include "base/rank.h"
 #include "device/device.h"
 
@@ -142,8 +143,7 @@ class ReplayDevice : public Device {
         });
       }
       return std::ranges::none_of(recording_.trials, [&](const TrialRecord& trial) {
-        return std::ranges::any_of(trial.measurements,
-                                   [&](const Measurement& each) { return each.name == name; });
+        return find_named(trial.measurements, name) != nullptr;
       });
     });
     return known;
@@ -174,10 +174,13 @@ class ReplayDevice : public Device {
                       const RerankSpec& spec) override {
     const RankRecord* rank = find_rank(candidates, spec.objective);
     RerankResult result;
+    bool has_winner = false;
     for (const TrialRequest& candidate : candidates) {
       const std::string config = to_text(candidate.plan.config);
-      result.candidates.push_back(replayed(
-          config, rank == nullptr ? nullptr : find_entry(*rank, candidate.plan.kernel, config)));
+      const RankEntry* const entry =
+          rank ? find_entry(*rank, candidate.plan.kernel, config) : nullptr;
+      result.candidates.push_back(replayed(config, entry));
+      has_winner = has_winner || (entry && entry->winner);
     }
     if (rank == nullptr) return result;
     result.recorded_at = rank->finished_at;
@@ -194,16 +197,9 @@ class ReplayDevice : public Device {
     for (const RankEntry& entry : rank->entries) {
       if (entry.kernel.empty()) result.baselines.push_back(replayed(entry.config, &entry));
     }
-    const auto is_candidate = [&](const RankEntry& entry) {
-      return std::ranges::any_of(candidates, [&](const TrialRequest& candidate) {
-        return candidate.plan.kernel == entry.kernel &&
-               to_text(candidate.plan.config) == entry.config;
-      });
-    };
-    const bool lacks_winner = std::ranges::any_of(rank->entries, [&](const RankEntry& entry) {
-      return entry.winner && !is_candidate(entry);
-    });
-    if (lacks_winner) keep_common_rounds(result);
+    if (!has_winner && std::ranges::any_of(rank->entries, &RankEntry::winner)) {
+      keep_common_rounds(result);
+    }
     return result;
   }
 

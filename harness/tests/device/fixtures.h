@@ -1,9 +1,5 @@
 #pragma once
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdlib>
 #include <string>
 
 #include "device/device.h"
@@ -29,27 +25,5 @@ inline TrialRequest request_of(const std::string& entry) {
   request.measure.max_seconds_per_config = 0.1;
   return request;
 }
-
-/// An environment variable for the length of a scope.
-class ScopedVariable {
- public:
-  ScopedVariable(std::string name, const std::string& value) : name_(std::move(name)) {
-    if (const char* old = std::getenv(name_.c_str())) old_ = old;
-    ::setenv(name_.c_str(), value.c_str(), 1);
-  }
-  ~ScopedVariable() {
-    if (old_.empty()) {
-      ::unsetenv(name_.c_str());
-    } else {
-      ::setenv(name_.c_str(), old_.c_str(), 1);
-    }
-  }
-  ScopedVariable(const ScopedVariable&) = delete;
-  ScopedVariable& operator=(const ScopedVariable&) = delete;
-
- private:
-  std::string name_;
-  std::string old_;
-};
 
 }  // namespace assay::test

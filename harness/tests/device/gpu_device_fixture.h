@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/wait.h>
 
 #include <chrono>
 #include <fstream>
@@ -20,6 +19,8 @@
 #include "device/gpu_device.h"
 #include "fixtures.h"
 #include "matchers.h"
+#include "processes.h"
+#include "scoped_variable.h"
 #include "temp_folder.h"
 
 namespace assay {
@@ -96,6 +97,13 @@ class GpuDeviceTest : public testing::Test {
     TrialRequest request = request_of(entry);
     request.cubin_path = cubin();
     request.measure.protocol = protocol;
+    return request;
+  }
+
+  /// vector_add in blocks of so many threads. To the stand-in larger ones are faster.
+  TrialRequest ready_in_blocks_of(unsigned threads) const {
+    TrialRequest request = ready();
+    request.plan.launches[0].block = {threads, 1, 1};
     return request;
   }
 

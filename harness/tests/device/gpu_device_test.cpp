@@ -174,10 +174,9 @@ TEST_F(GpuDeviceTest, AnotherSweepsHangIsNotThisOnes) {
   patient.hang_timeout_s = 2;  // less than the other takes to end its hang
   GpuDevice other(patient);
   other.setup(cubin(), std::nullopt);
-  TrialRequest request = ready();
   std::thread hanging([this] { EXPECT_EQ(run("hang").kind, "hang"); });
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  const Outcome outcome = other.run(request);
+  const Outcome outcome = other.run(ready());
   hanging.join();
   EXPECT_EQ(outcome.status, Status::correct) << outcome.kind << ": " << outcome.message;
   EXPECT_EQ(other.num_workers_started(), 1);
@@ -268,20 +267,13 @@ std::vector<pid_t> read_pids(const fs::path& path) {
 
 /// Runs `body` in a child, sends it a signal once it has written to `ready`, and returns how it
 /// ended.
-template <typename Body>
-int in_child(const fs::path& ready, int signal_number, const Body& body) {
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    body();
-    ::_exit(99);
-  }
+int in_child(const fs::path& ready, int signal_number, const std::function<int()>& body) {
+  const pid_t pid = start_process(body);
   EXPECT_TRUE(within_seconds(30, [&] { return !read_pids(ready).empty(); }));
   // Into the trial; before it, the signal would meet an easier case.
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   ::kill(pid, signal_number);
-  int status = 0;
-  ::waitpid(pid, &status, 0);
-  return status;
+  return wait_for(pid);
 }
 
 // The time limit would end it as a failure of the trial.
@@ -290,19 +282,17 @@ TEST_F(GpuDeviceTest, CtrlCEndsAHangingTrial) {
     const fs::path pids = folder_.path() / fmt::format("pids{}", signal_number);
     const int status = in_child(pids, signal_number, [&] {
       catch_interrupts();
-      int code = 1;
       try {
         gpu();
         std::ofstream(pids) << *children().begin() << std::endl;
         run("hang");
+        return kExitDone;
       } catch (const Interrupted&) {
-        code = kExitInterrupted;
+        gpu_.reset();
+        return kExitInterrupted;
       }
-      gpu_.reset();
-      ::_exit(code);
     });
-    EXPECT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), kExitInterrupted);
+    EXPECT_EQ(status, kExitInterrupted);
     ASSERT_EQ(read_pids(pids).size(), 1u);
     EXPECT_TRUE(within_seconds(60, [&] { return !alive(read_pids(pids)[0]); }));
   }
@@ -314,8 +304,9 @@ TEST_F(GpuDeviceTest, AKilledParentTakesItsHangingWorkerAlong) {
     gpu();
     std::ofstream(pids) << *children().begin() << std::endl;
     run("hang");
+    return 0;
   });
-  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(status, -SIGKILL);
   ASSERT_EQ(read_pids(pids).size(), 1u);
   EXPECT_TRUE(within_seconds(60, [&] { return !alive(read_pids(pids)[0]); }));
 }

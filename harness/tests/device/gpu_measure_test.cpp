@@ -9,9 +9,8 @@ namespace {
 using GpuMeasureTest = GpuDeviceTest;
 
 TEST_F(GpuMeasureTest, ARerankDropsTheCandidateThatKillsItAndTimesTheOthers) {
-  std::vector<TrialRequest> candidates = {ready("vector_add"), ready("crash"), ready("vector_add")};
-  candidates[2].plan.launches[0].block = {256, 1, 1};
-  const RerankResult result = gpu().rerank(candidates, {}, {.rounds = 6});
+  const RerankResult result =
+      gpu().rerank({ready(), ready("crash"), ready_in_blocks_of(256)}, {}, {.rounds = 6});
   ASSERT_EQ(result.candidates.size(), 3u);
   EXPECT_EQ(result.candidates[0].outcome.status, Status::correct);
   EXPECT_GE(result.candidates[0].samples_ns.size(), 6u);
@@ -28,9 +27,8 @@ TEST_F(GpuMeasureTest, ALaunchRefusedAnywhereInARerankCostsItsCandidateAlone) {
     for (const unsigned refused : {128u, 256u}) {
       gpu_.reset();
       script(fmt::format("launch_refused@{},block={}", launch, refused));
-      std::vector<TrialRequest> candidates = {ready(), ready()};
-      candidates[1].plan.launches[0].block = {256, 1, 1};
-      const RerankResult result = gpu().rerank(candidates, {}, {.rounds = 6});
+      const RerankResult result =
+          gpu().rerank({ready(), ready_in_blocks_of(256)}, {}, {.rounds = 6});
       ASSERT_EQ(result.candidates.size(), 2u);
       const RerankEntry& other = result.candidates[refused == 128 ? 1 : 0];
       EXPECT_EQ(other.outcome.status, Status::correct)
@@ -47,9 +45,8 @@ TEST_F(GpuMeasureTest, WhoLosesTheContextOfARerankIsFoundAndTheOthersAreRankedAn
     for (const unsigned losing : {128u, 256u}) {
       gpu_.reset();
       script(fmt::format("illegal_address@{},block={}", launch, losing));
-      std::vector<TrialRequest> candidates = {ready(), ready(), ready()};
-      candidates[1].plan.launches[0].block = {256, 1, 1};
-      candidates[2].plan.launches[0].block = {512, 1, 1};
+      const std::vector<TrialRequest> candidates = {ready(), ready_in_blocks_of(256),
+                                                    ready_in_blocks_of(512)};
       const RerankResult result = gpu().rerank(candidates, {}, {.rounds = 6});
       ASSERT_EQ(result.candidates.size(), 3u);
       for (std::size_t i = 0; i < 3; ++i) {
@@ -86,14 +83,13 @@ TEST_F(GpuMeasureTest, ABaselineThatDoesNotFitIsMissingAndEndsNothing) {
 
 TEST_F(GpuMeasureTest, ARerankWhoseWorkerIsKilledIsDoneAgain) {
   script("slow=20000");
-  TrialRequest request = ready();
   expect_works();
   const pid_t worker = *children().begin();
   std::thread killer([worker] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     ::kill(worker, SIGKILL);
   });
-  const RerankResult result = gpu().rerank({request, request}, {}, {.rounds = 12});
+  const RerankResult result = gpu().rerank({ready(), ready()}, {}, {.rounds = 12});
   killer.join();
   for (const RerankEntry& entry : result.candidates) {
     EXPECT_EQ(entry.outcome.status, Status::correct) << entry.outcome.message;
@@ -138,8 +134,7 @@ TEST_F(GpuMeasureTest, AClockThatStaysLowIsMarkedAndItsSamplesKept) {
 
 TEST_F(GpuMeasureTest, ALowClockUnderLoadIsWhatSustainedMeasures) {
   script("throttled=6-1000000000");
-  TrialRequest request = ready("vector_add", "sustained");
-  const Outcome outcome = gpu().run(request);
+  const Outcome outcome = gpu().run(ready("vector_add", "sustained"));
   ASSERT_TRUE(outcome.timing);
   EXPECT_EQ(outcome.timing->num_throttled, 0);
   EXPECT_NEAR(outcome.timing->median_ns, 2 * 3926, 1);
@@ -157,8 +152,7 @@ TEST_F(GpuMeasureTest, ATimeThatNeverSettlesUnderLoadSaysSo) {
 }
 
 TEST_F(GpuMeasureTest, EverySampleOfARerankHasItsClock) {
-  TrialRequest request = ready();
-  const RerankResult result = gpu().rerank({request, request}, {}, {.rounds = 6});
+  const RerankResult result = gpu().rerank({ready(), ready()}, {}, {.rounds = 6});
   for (const RerankEntry& entry : result.candidates) {
     ASSERT_EQ(entry.clocks_mhz.size(), entry.samples_ns.size());
     EXPECT_NEAR(entry.clocks_mhz.front(), 1755, 1);
@@ -176,8 +170,7 @@ TEST_F(GpuMeasureTest, EveryProtocolOfASweepIsTimed) {
 
 TEST_F(GpuMeasureTest, WhatCannotBeCapturedIsRefusedUnderGraphWithASentence) {
   script("no_capture");
-  TrialRequest request = ready("vector_add", "graph");
-  const Outcome outcome = gpu().run(request);
+  const Outcome outcome = gpu().run(ready("vector_add", "graph"));
   EXPECT_EQ(outcome.status, Status::runtime);
   EXPECT_EQ(outcome.kind, "graph");
   EXPECT_THAT(outcome.message, HasSubstr("cannot be captured")) << outcome.message;
@@ -209,12 +202,11 @@ TEST_F(GpuMeasureTest, AKernelThatWorksInSomeLaunchesOnlyIsFoundInTheTimedOnes) 
   EXPECT_THAT(outcome.message, HasSubstr("this was a timed launch")) << outcome.message;
 }
 
-// To the stand-in larger blocks are faster, by 3 % and more.
+// Larger blocks are faster, by 3 % and more.
 TEST_F(GpuMeasureTest, TheClearlySlowerLeaveARerankAfterItsFirstRounds) {
   std::vector<TrialRequest> candidates;
-  for (const unsigned block : {128, 256, 512, 1024}) {
-    candidates.push_back(ready("vector_add"));
-    candidates.back().plan.launches[0].block = {block, 1, 1};
+  for (const unsigned threads : {128, 256, 512, 1024}) {
+    candidates.push_back(ready_in_blocks_of(threads));
   }
   const RerankResult result = gpu().rerank(candidates, {}, {.top = 2, .rounds = 30});
   ASSERT_EQ(result.candidates.size(), 4u);
@@ -244,17 +236,14 @@ TEST_F(GpuMeasureTest, OfEqualsTheTopGoOn) {
 }
 
 TEST_F(GpuMeasureTest, TheFirstOfARerankTakesPartTwice) {
-  std::vector<TrialRequest> candidates = {ready("crash"), ready("vector_add"), ready("vector_add")};
-  candidates[2].plan.launches[0].block = {256, 1, 1};
-  const std::vector<TrialRequest> sound(candidates.begin() + 1, candidates.end());
-  RerankResult result = gpu().rerank(sound, {}, {.rounds = 6});
+  RerankResult result = gpu().rerank({ready(), ready_in_blocks_of(256)}, {}, {.rounds = 6});
   ASSERT_TRUE(result.duplicate);
   EXPECT_EQ(result.duplicate_of, 0u);
   ASSERT_EQ(result.duplicate->samples_ns.size(), 6u);
   // To the stand-in the two are one.
   EXPECT_NEAR(result.duplicate->samples_ns[3], result.candidates[0].samples_ns[3], 1);
   // When one is dropped, the duplicate is the first that is left.
-  result = gpu().rerank(candidates, {}, {.rounds = 6});
+  result = gpu().rerank({ready("crash"), ready(), ready_in_blocks_of(256)}, {}, {.rounds = 6});
   ASSERT_TRUE(result.duplicate);
   EXPECT_EQ(result.duplicate_of, 1u);
   EXPECT_NEAR(result.duplicate->samples_ns[3], result.candidates[1].samples_ns[3], 1);

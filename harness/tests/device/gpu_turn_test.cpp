@@ -2,16 +2,15 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <filesystem>
 #include <memory>
 
-#include "base/file.h"
-#include "device/fixtures.h"
 #include "matchers.h"
+#include "processes.h"
+#include "scoped_variable.h"
 #include "temp_folder.h"
 
 namespace assay {
@@ -51,23 +50,18 @@ TEST(GpuTurns, WhoWaitsSaysForWhom) {
   const TempFolder folder;
   const test::ScopedVariable temporary("TMPDIR", folder.path().string());
   GpuTurns turns("U");
-  std::array<int, 2> ends;
-  ASSERT_EQ(::pipe(ends.data()), 0);
-  const UniqueFd read_end(ends[0]), write_end(ends[1]);
+  const Pipe pipe;
   std::unique_ptr<GpuTurns::Turn> turn(new GpuTurns::Turn(turns.wait()));
-  const pid_t waiter = ::fork();
-  if (waiter == 0) {
-    ::dup2(write_end.get(), STDERR_FILENO);
+  const pid_t waiter = start_process([&] {
+    ::dup2(pipe.write_end.get(), STDERR_FILENO);
     GpuTurns("U").wait();
-    ::_exit(0);
-  }
+    return 0;
+  });
   std::array<char, 500> said{};
-  EXPECT_GT(::read(read_end.get(), said.data(), said.size() - 1), 0);
+  EXPECT_GT(::read(pipe.read_end.get(), said.data(), said.size() - 1), 0);
   EXPECT_THAT(said.data(), HasSubstr(fmt::format("waiting for the GPU: process {} (", ::getpid())));
   turn.reset();
-  int status = -1;
-  EXPECT_EQ(::waitpid(waiter, &status, 0), waiter);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(wait_for(waiter), 0);
 }
 
 // A TMPDIR that is not there ended a sweep with the library's words.

@@ -28,10 +28,7 @@ class WorkerRerankTest : public testing::Test {
     asked_.push_back(part);
     for (const TrialRequest& request : part.candidates) {
       if (block_of(request) != killer_ || num_replaced_ + 1 < killed_worker_) continue;
-      Outcome crash;
-      crash.status = Status::runtime;
-      crash.kind = "crash";
-      return crash;
+      return Outcome{Status::runtime, "crash"};
     }
     const RerankEntry entry = {"", {num_replaced_ + 1.0}, {}, {1000.0 + num_replaced_}};
     result = {std::vector(part.candidates.size(), entry), {entry}, entry};
