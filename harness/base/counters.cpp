@@ -1,8 +1,7 @@
 #include "base/counters.h"
 
-#include <algorithm>
-
 #include "base/error.h"
+#include "base/find_named.h"
 
 namespace assay {
 namespace {
@@ -10,9 +9,7 @@ namespace {
 /// A name that is none of ours is CUPTI's own, all of which have two underscores. The row's texts
 /// may be those of `name`.
 CounterRow counter_named(const std::string& name) {
-  const auto row =
-      std::ranges::find_if(counters(), [&](const CounterRow& each) { return each.name == name; });
-  if (row != counters().end()) return *row;
+  if (const CounterRow* const row = find_named(counters(), name)) return *row;
   if (name.find("__") == name.npos) throw Error("there is no counter \"{}\"", name);
   return {name, name, "", "", "as CUPTI counts it"};
 }
@@ -75,9 +72,7 @@ const std::vector<CounterRow>& counters() {
   return rows;
 }
 
-bool is_counter(std::string_view name) {
-  return std::ranges::any_of(counters(), [&](const CounterRow& row) { return row.name == name; });
-}
+bool is_counter(std::string_view name) { return find_named(counters(), name) != nullptr; }
 
 // The 26 configurations of sweeps/questions.yaml were counted in three sweeps on an H200. From
 // sweep to sweep dram_read differed by 0.01 % (median; 1.3 % at most), instructions, of which warps
@@ -88,26 +83,22 @@ double counter_margin(std::string_view name) {
   constexpr double kCount = 0.01, kShare = 0.05, kWritten = 0.15;
   if (name == "dram_write") return kWritten;
   if (name == "sm_cycles") return kShare;
-  for (const CounterRow& row : counters()) {
-    if (row.name == name) return row.unit == "%" || row.set == "stalls" ? kShare : kCount;
-  }
-  return 0;
+  const CounterRow* const row = find_named(counters(), name);
+  if (row == nullptr) return 0;
+  return row->unit == "%" || row->set == "stalls" ? kShare : kCount;
 }
 
 std::vector<CounterRow> counters_of(std::string_view set_or_name) {
-  std::vector<CounterRow> found;
-  for (const CounterRow& row : counters()) {
-    const bool is_meant = set_or_name == "all" || row.set == set_or_name || row.name == set_or_name;
-    if (is_meant) found.push_back(row);
-  }
+  std::vector<CounterRow> found = counters();
+  std::erase_if(found, [&](const CounterRow& row) {
+    return set_or_name != "all" && row.set != set_or_name && row.name != set_or_name;
+  });
   return found;
 }
 
 std::vector<std::string> counter_sets() {
   std::vector<std::string> sets;
-  for (const CounterRow& row : counters()) {
-    if (std::ranges::find(sets, row.set) == sets.end()) sets.emplace_back(row.set);
-  }
+  for (const CounterRow& row : counters()) add_once(sets, std::string(row.set));
   sets.emplace_back("all");
   return sets;
 }

@@ -4,9 +4,10 @@
 #include <cctype>
 #include <iterator>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace assay {
 namespace {
@@ -109,16 +110,12 @@ DeviceInfo info_of(const Model& model) {
 }
 
 /// 90 of "90a"; nothing for what is no architecture.
-std::optional<int> number_of(std::string_view arch) {
+std::optional<int> cc_of(std::string_view arch) {
   const char letter = arch.empty() ? '\0' : arch.back();
   if (letter == 'a' || letter == 'f') arch.remove_suffix(1);
-  const bool is_number = (arch.size() == 2 || arch.size() == 3) &&
-                         std::ranges::all_of(arch, [](char c) { return c >= '0' && c <= '9'; });
-  if (!is_number) return std::nullopt;
-  int number = 0;
-  for (const char c : arch) number = 10 * number + (c - '0');
-  if ((letter == 'a' && number < 90) || (letter == 'f' && number < 100)) return std::nullopt;
-  return number;
+  const int least = letter == 'f' ? 100 : letter == 'a' ? 90 : 10;
+  const std::optional<int> number = number_of<int>(arch);
+  return arch.size() <= 3 && number && *number >= least ? number : std::nullopt;
 }
 
 }  // namespace
@@ -146,17 +143,15 @@ bool DeviceInfo::is_called(std::string_view wanted) const {
 std::string native_arch(int cc) { return fmt::format("{}{}", cc, cc >= 90 ? "a" : ""); }
 
 std::string known_archs(std::string_view separator) {
-  std::string known;
-  for (const Capability& capability : kCapabilities) {
-    known += fmt::format("{}{}", known.empty() ? "" : separator, capability.cc);
-  }
-  return known;
+  std::vector<int> known;
+  for (const Capability& capability : kCapabilities) known.push_back(capability.cc);
+  return fmt::format("{}", fmt::join(known, separator));
 }
 
 DeviceInfo nominal_device(std::string_view arch) {
   // An architecture that NVRTC knows and the table does not has the limits of the one before.
   const Model* nearest = nullptr;
-  const std::optional<int> number = number_of(arch);
+  const std::optional<int> number = cc_of(arch);
   for (const Model& model : kModels) {
     if (!number || model.cc / 10 != *number / 10 || model.cc > *number) continue;
     if (nearest == nullptr || model.cc > nearest->cc) nearest = &model;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/expr_code.h"
+#include "base/find_named.h"
 #include "base/text.h"
 
 // Recursive descent that emits code as it reads; binary operators by precedence climbing.
@@ -161,11 +162,9 @@ class Parser {
     if (!std::ranges::all_of(digits, is_digit) || (digits.size() > 1 && digits[0] == '0')) {
       throw ExprError(column, fmt::format("expected a decimal integer, found \"{}\"", digits));
     }
-    std::int64_t value = 0;
-    if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc()) {
-      throw ExprError(column, fmt::format("{} does not fit in 64 bits", digits));
-    }
-    push({Code::constant, 0, value});
+    const auto value = number_of<std::int64_t>(digits);
+    if (!value) throw ExprError(column, fmt::format("{} does not fit in 64 bits", digits));
+    push({Code::constant, 0, *value});
   }
 
   void real_number() {
@@ -217,13 +216,10 @@ class Parser {
   }
 
   void call(std::string_view word, std::size_t column) {
-    for (const RealFunction& function : kRealFunctions) {
-      if (function.name != word || (!real_ && function.code == Code::square_root)) continue;
-      return call_real(function.code);
-    }
-    const auto* function =
-        std::ranges::find_if(kFunctions, [&](const Function& f) { return f.name == word; });
-    if (function == std::end(kFunctions)) {
+    const RealFunction* const of_real = find_named(kRealFunctions, word);
+    if (of_real && (real_ || of_real->code != Code::square_root)) return call_real(of_real->code);
+    const Function* const function = find_named(kFunctions, word);
+    if (function == nullptr) {
       throw ExprError(
           column,
           fmt::format("unknown function \"{}\"; known are cdiv, min, max, floor, ceil, round{}",

@@ -222,8 +222,6 @@ bool is_mistake(const std::error_code& error) {
          error == std::errc::invalid_argument;
 }
 
-namespace fs = std::filesystem;
-
 WorkFolder::WorkFolder() {
   std::string name = (fs::temp_directory_path() / "assay-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) throw Error("cannot make a folder like " + name);

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/counters.h"
+#include "base/find_named.h"
 #include "base/text.h"
 
 namespace assay {
@@ -37,8 +38,7 @@ std::vector<std::string> names_in(std::string_view text) {
 }
 
 bool is_objective(std::string_view part) {
-  const auto& words = objective_words();
-  if (std::ranges::find(words, part) != words.end()) return true;
+  if (std::ranges::count(objective_words(), part) > 0) return true;
   if (expression_begin(part) == 0) return false;
   NamedFigures figures;
   for (std::string& name : names_in(part.substr(expression_begin(part)))) {
@@ -73,26 +73,20 @@ std::vector<std::string> Objective::parts() const {
   return parts;
 }
 
-bool Objective::is_word() const {
-  const auto& words = objective_words();
-  return std::ranges::find(words, text_) != words.end();
-}
+bool Objective::is_word() const { return std::ranges::count(objective_words(), text_) > 0; }
 
 std::vector<std::string> Objective::names() const {
   std::vector<std::string> all;
   for (const std::string& part : parts()) {
     const std::string_view metric = written_out(part);
-    for (std::string& name : names_in(metric.substr(expression_begin(metric)))) {
-      if (std::ranges::find(all, name) == all.end()) all.push_back(std::move(name));
+    for (const std::string& name : names_in(metric.substr(expression_begin(metric)))) {
+      add_once(all, name);
     }
   }
   return all;
 }
 
-bool Objective::reads(std::string_view name) const {
-  const std::vector<std::string> all = names();
-  return std::ranges::find(all, name) != all.end();
-}
+bool Objective::reads(std::string_view name) const { return std::ranges::count(names(), name) > 0; }
 
 std::vector<std::string> Objective::counters() const {
   std::vector<std::string> found = names();

@@ -1,5 +1,8 @@
 #include "base/trial.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <array>
 
 namespace assay {
@@ -30,13 +33,9 @@ constexpr std::array kStopReasons{
 
 // NVML's clock event reasons. Idle (0x1), the clock that was set (0x2), sync boost (0x10) and the
 // display's clock (0x100) do not come from the load.
-struct Reason {
-  std::uint64_t bit;
-  std::string_view text;
-};
 constexpr std::array kReasons{
-    Reason{0x04, "power cap"},        Reason{0x08, "hardware slowdown"},    Reason{0x20, "thermal"},
-    Reason{0x40, "hardware thermal"}, Reason{0x80, "hardware power brake"},
+    Named{0x04u, "power cap"},        Named{0x08u, "hardware slowdown"},    Named{0x20u, "thermal"},
+    Named{0x40u, "hardware thermal"}, Named{0x80u, "hardware power brake"},
 };
 
 template <typename T, std::size_t N>
@@ -55,6 +54,16 @@ std::optional<T> value_of(const std::array<Named<T>, N>& names, std::string_view
   return std::nullopt;
 }
 
+/// The texts of those whose value is meant.
+template <typename T, std::size_t N, typename IsMeant>
+std::string list_of(const std::array<Named<T>, N>& names, IsMeant is_meant) {
+  std::vector<std::string_view> texts;
+  for (const auto& name : names) {
+    if (is_meant(name.value)) texts.push_back(name.text);
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 constexpr std::array kResults{
     Named{CheckResult::passed, "passed"},
     Named{CheckResult::failed, "failed"},
@@ -67,24 +76,14 @@ std::string_view to_text(Status status) { return text_of(kStatuses, status); }
 std::optional<Status> parse_status(std::string_view text) { return value_of(kStatuses, text); }
 
 std::string known_statuses() {
-  std::string known;
-  for (const auto& status : kStatuses) {
-    if (!known.empty()) known += ", ";
-    known += status.text;
-  }
-  return known;
+  return list_of(kStatuses, [](Status) { return true; });
 }
 
 bool is_failure(Status status) { return status != Status::correct && status != Status::compiled; }
 
 bool is_machine_fault(Status status, std::string_view kind) {
-  switch (status) {
-    case Status::compile:
-    case Status::runtime:
-      return kind == "killed" || kind == "out_of_memory";
-    default:
-      return false;
-  }
+  return (status == Status::compile || status == Status::runtime) &&
+         (kind == "killed" || kind == "out_of_memory");
 }
 
 std::string_view to_text(StopReason reason) { return text_of(kStopReasons, reason); }
@@ -93,13 +92,7 @@ std::optional<StopReason> parse_stop_reason(std::string_view text) {
 }
 
 std::string throttle_text(std::uint64_t throttle_reasons) {
-  std::string text;
-  for (const Reason& reason : kReasons) {
-    if ((throttle_reasons & reason.bit) == 0) continue;
-    if (!text.empty()) text += ", ";
-    text += reason.text;
-  }
-  return text;
+  return list_of(kReasons, [&](unsigned bit) { return (throttle_reasons & bit) != 0; });
 }
 
 std::string_view to_text(CheckResult result) { return text_of(kResults, result); }

@@ -1,40 +1,29 @@
 #include "base/value.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/find_named.h"
 #include "base/text.h"
 
 namespace assay {
 namespace {
 
-std::optional<std::int64_t> parse_integer(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<Value> parse_value(std::string_view text) {
-  if (const auto integer = parse_integer(text)) return *integer;
+  if (const auto integer = number_of<std::int64_t>(text)) return *integer;
   if (is_identifier(text)) return std::string(text);
   return std::nullopt;
 }
 
 std::optional<Number> parse_number(std::string_view text) {
-  if (const auto integer = parse_integer(text)) return *integer;
+  if (const auto integer = number_of<std::int64_t>(text)) return *integer;
   if (text.find_first_of(".e") == std::string_view::npos) return std::nullopt;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    return std::nullopt;
-  }
-  return to_number(value);
+  const auto value = number_of<double>(text);
+  return value && std::isfinite(*value) ? std::optional(to_number(*value)) : std::nullopt;
 }
 
 /// Splits `A=1,B=2` and hands each value's text to `parse`, which answers nothing when it is not
@@ -54,8 +43,7 @@ std::vector<std::pair<std::string, T>> parse_pairs(std::string_view text, std::s
     if (!is_identifier(name) || !value) {
       throw UsageError("expected {}, found \"{}\" in \"{}\"", what, part, text);
     }
-    const auto same = [&](const auto& pair) { return pair.first == name; };
-    if (std::ranges::any_of(pairs, same)) {
+    if (find_value(pairs, name)) {
       throw UsageError("\"{}\" is given twice in \"{}\"", name, text);
     }
     pairs.emplace_back(std::string(name), *value);
@@ -64,14 +52,11 @@ std::vector<std::pair<std::string, T>> parse_pairs(std::string_view text, std::s
   return pairs;
 }
 
-template <typename Pairs, typename Format>
-std::string join(const Pairs& pairs, Format format) {
+template <typename Pairs>
+std::string join(const Pairs& pairs) {
   std::string text;
   for (const auto& [name, value] : pairs) {
-    if (!text.empty()) text += ',';
-    text += name;
-    text += '=';
-    text += format(value);
+    text.append(text.empty() ? "" : ",").append(name).append("=").append(to_text(value));
   }
   return text;
 }
@@ -98,13 +83,8 @@ double to_real(const Number& number) {
   return std::visit([](auto value) { return static_cast<double>(value); }, number);
 }
 
-std::string to_text(const Config& config) {
-  return join(config, [](const Value& value) { return to_text(value); });
-}
-
-std::string to_text(const Problem& problem) {
-  return join(problem, [](const Number& value) { return to_text(value); });
-}
+std::string to_text(const Config& config) { return join(config); }
+std::string to_text(const Problem& problem) { return join(problem); }
 
 Config parse_config(std::string_view text) {
   return parse_pairs<Value>(text, "NAME=value", parse_value);

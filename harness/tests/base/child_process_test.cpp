@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "processes.h"
 
 namespace assay {
 namespace {
@@ -19,15 +19,13 @@ constexpr double kLong = 60;
 
 /// A child that does nothing until it is killed.
 pid_t sleeper() {
-  const pid_t pid = ::fork();
-  while (pid == 0) ::pause();
-  return pid;
+  return start_process([]() -> int {
+    for (;;) ::pause();
+  });
 }
 
 TEST(ChildProcess, ItsEndIsDescribedAsOftenAsAsked) {
-  const pid_t pid = ::fork();
-  if (pid == 0) ::_exit(7);
-  const ChildProcess child(pid);
+  const ChildProcess child(start_process([] { return 7; }));
   EXPECT_EQ(child.end(kLong)->text, "exit code 7");
   EXPECT_EQ(child.end(0)->text, "exit code 7");
   EXPECT_FALSE(child.end(0)->killed);
@@ -35,9 +33,7 @@ TEST(ChildProcess, ItsEndIsDescribedAsOftenAsAsked) {
 
 // A compiler that had no folder to work in was stored as a kernel that cannot be compiled.
 TEST(ChildProcess, AnEndThatIsTheMachinesCountsAsKilled) {
-  const pid_t pid = ::fork();
-  if (pid == 0) ::_exit(kExitMachine);
-  EXPECT_TRUE(ChildProcess(pid).end(kLong)->killed);
+  EXPECT_TRUE(ChildProcess(start_process([] { return kExitMachine; })).end(kLong)->killed);
 }
 
 TEST(ChildProcess, WhileItRunsThereIsNoEnd) {
@@ -64,17 +60,15 @@ TEST(ChildProcess, ASignalThatNoFaultRaisesKilledIt) {
 TEST(ChildProcess, PollDoesNotCountTheTimeInWhichTheChildIsStopped) {
   const pid_t pid = sleeper();
   const ChildProcess child(pid);
-  std::array<int, 2> ends;
-  ASSERT_EQ(::pipe(ends.data()), 0);
-  const UniqueFd read_end(ends[0]), write_end(ends[1]);
+  const Pipe pipe;
   ::kill(pid, SIGSTOP);
   while (!child.usage().value().stopped) std::this_thread::yield();
   // Ten times the patience after the stop the child says something.
-  std::jthread writer([fd = write_end.get()] {
+  std::jthread writer([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    EXPECT_EQ(::write(fd, "x", 1), 1);
+    EXPECT_TRUE(pipe.say('x'));
   });
-  std::array<pollfd, 1> waits = {pollfd{read_end.get(), POLLIN, 0}};
+  std::array<pollfd, 1> waits = {pollfd{pipe.read_end.get(), POLLIN, 0}};
   double left_s = 0.05;
   EXPECT_EQ(child.poll(waits, left_s), 1) << "gave up on a stopped child";
   ::kill(pid, SIGCONT);
@@ -89,23 +83,19 @@ TEST(ChildProcess, APartOfAWaitCountsNoMoreThanItWasToLast) {
 
 TEST(ChildProcess, PollReturnsWhatIsReady) {
   const ChildProcess child(sleeper());
-  std::array<int, 2> ends;
-  ASSERT_EQ(::pipe(ends.data()), 0);
-  const UniqueFd read_end(ends[0]), write_end(ends[1]);
-  std::array<pollfd, 1> waits = {pollfd{read_end.get(), POLLIN, 0}};
+  const Pipe pipe;
+  std::array<pollfd, 1> waits = {pollfd{pipe.read_end.get(), POLLIN, 0}};
   double left_s = 0;
   EXPECT_EQ(child.poll(waits, left_s), 0);
-  ASSERT_EQ(::write(write_end.get(), "x", 1), 1);
+  ASSERT_TRUE(pipe.say('x'));
   EXPECT_EQ(child.poll(waits, left_s), 1);
 }
 
 TEST(ChildProcess, ItsUsageIsWhatItDoes) {
   const ChildProcess idle(sleeper());
-  const pid_t pid = ::fork();
-  if (pid == 0) {
+  const ChildProcess busy(start_process([]() -> int {
     for (volatile int i = 0;;) i = 1 - i;
-  }
-  const ChildProcess busy(pid);
+  }));
   for (int i = 0; i < 6000 && busy.usage().value().cpu_s == 0; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -135,13 +125,11 @@ TEST(ChildProcess, TheDestructorKillsAndReaps) {
 }
 
 TEST(PollUntil, ReturnsAtTheDeadlineOrWhenSomethingIsReady) {
-  std::array<int, 2> ends;
-  ASSERT_EQ(::pipe(ends.data()), 0);
-  const UniqueFd read_end(ends[0]), write_end(ends[1]);
-  pollfd wait{read_end.get(), POLLIN, 0};
+  const Pipe pipe;
+  pollfd wait{pipe.read_end.get(), POLLIN, 0};
   EXPECT_EQ(poll_until({&wait, 1}, deadline_after(0)), 0);
   EXPECT_EQ(poll_until({&wait, 1}, deadline_after(-1)), 0);
-  ASSERT_EQ(::write(write_end.get(), "x", 1), 1);
+  ASSERT_TRUE(pipe.say('x'));
   EXPECT_EQ(poll_until({&wait, 1}, std::chrono::steady_clock::time_point::max()), 1);
   EXPECT_EQ(poll_until({&wait, 1}, deadline_after(-1)), 1);
 }

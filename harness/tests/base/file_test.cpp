@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "matchers.h"
 #include "message_of.h"
+#include "scoped_variable.h"
 #include "temp_folder.h"
 
 namespace assay {
@@ -128,26 +129,13 @@ TEST(FileTest, AReaderNeverSeesAPart) {
 
 class CacheDirectoryTest : public ::testing::Test {
  protected:
-  // Each test is a process of its own under ctest; still, leave the variables as they were.
   CacheDirectoryTest() {
-    for (const char* name : {"XDG_CACHE_HOME", "HOME", "TMPDIR"}) {
-      const char* value = std::getenv(name);
-      saved_.emplace_back(name, value == nullptr ? "" : value);
-      ::unsetenv(name);
-    }
-  }
-  ~CacheDirectoryTest() override {
-    for (const auto& [name, value] : saved_) {
-      if (value.empty()) {
-        ::unsetenv(name.c_str());
-      } else {
-        ::setenv(name.c_str(), value.c_str(), 1);
-      }
-    }
+    for (const char* name : {"XDG_CACHE_HOME", "HOME", "TMPDIR"}) ::unsetenv(name);
   }
 
   TempFolder folder_;
-  std::vector<std::pair<std::string, std::string>> saved_;
+  // Each test is a process of its own under ctest; still, leave the variables as they were.
+  test::ScopedVariable xdg_{"XDG_CACHE_HOME", ""}, home_{"HOME", ""}, temporary_{"TMPDIR", ""};
 };
 
 TEST_F(CacheDirectoryTest, XdgComesFirstUnlessItIsRelative) {

@@ -3,10 +3,9 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <string>
+#include "processes.h"
 
 namespace assay {
 namespace {
@@ -17,15 +16,7 @@ bool readable(int fd, int timeout_ms) {
 }
 
 /// Runs `body` in a process of its own, which signals may kill; returns how it ended.
-template <typename Body>
-std::string outcome_of(Body body) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(body());
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
-  return "exit " + std::to_string(WEXITSTATUS(status));
-}
+int outcome_of(const std::function<int()>& body) { return wait_for(start_process(body)); }
 
 TEST(InterruptTest, NothingArrivesUnasked) {
   EXPECT_EQ(interrupt_fd(), -1);
@@ -33,7 +24,7 @@ TEST(InterruptTest, NothingArrivesUnasked) {
               catch_interrupts();
               return interrupted() || readable(interrupt_fd(), 0) ? 1 : 0;
             }),
-            "exit 0");
+            0);
 }
 
 TEST(InterruptTest, TheFirstSignalSetsTheFlagAndTheDescriptor) {
@@ -45,7 +36,7 @@ TEST(InterruptTest, TheFirstSignalSetsTheFlagAndTheDescriptor) {
                 ::raise(number);
                 return interrupted() && readable(interrupt_fd(), 0) ? 0 : 1;
               }),
-              "exit 0");
+              0);
   }
 }
 
@@ -56,7 +47,7 @@ TEST(InterruptTest, UnderNohupAHangupIsNone) {
               ::raise(SIGHUP);
               return interrupted() ? 1 : 0;
             }),
-            "exit 0");
+            0);
 }
 
 TEST(InterruptTest, AWaitingPollWakes) {
@@ -72,7 +63,7 @@ TEST(InterruptTest, AWaitingPollWakes) {
               readable(interrupt_fd(), 60000);
               return readable(interrupt_fd(), 0) ? 0 : 1;
             }),
-            "exit 0");
+            0);
 }
 
 TEST(InterruptTest, TheSecondSignalEndsTheProcess) {
@@ -82,7 +73,7 @@ TEST(InterruptTest, TheSecondSignalEndsTheProcess) {
               ::raise(SIGTERM);
               return 0;
             }),
-            "signal " + std::to_string(SIGTERM));
+            -SIGTERM);
 }
 
 }  // namespace

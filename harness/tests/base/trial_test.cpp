@@ -7,20 +7,20 @@
 namespace assay {
 namespace {
 
-TEST(Trial, StatusesAreT4Words) {
-  EXPECT_EQ(to_text(Status::correct), "correct");
-  EXPECT_EQ(to_text(Status::constraints), "constraints");
-  EXPECT_EQ(to_text(Status::compile), "compile");
-  EXPECT_EQ(to_text(Status::runtime), "runtime");
-  EXPECT_EQ(to_text(Status::timeout), "timeout");
-  EXPECT_EQ(to_text(Status::correctness), "correctness");
+TEST(Trial, StatusesAreT4WordsAndParseBackToThemselves) {
+  for (const auto& [status, word] : {std::pair(Status::correct, "correct"),
+                                     {Status::compiled, "compiled"},
+                                     {Status::constraints, "constraints"},
+                                     {Status::compile, "compile"},
+                                     {Status::runtime, "runtime"},
+                                     {Status::timeout, "timeout"},
+                                     {Status::correctness, "correctness"}}) {
+    EXPECT_EQ(to_text(status), word);
+    EXPECT_EQ(parse_status(word), status);
+  }
 }
 
-TEST(Trial, WordsParseBackToThemselves) {
-  for (Status status : {Status::correct, Status::constraints, Status::compile, Status::runtime,
-                        Status::timeout, Status::correctness, Status::compiled}) {
-    EXPECT_EQ(parse_status(to_text(status)), status);
-  }
+TEST(Trial, StopReasonsParseBackToThemselves) {
   std::set<std::string_view> words;
   for (StopReason reason :
        {StopReason::precision, StopReason::time_limit, StopReason::sample_limit}) {
