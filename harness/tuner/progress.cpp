@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/find_named.h"
 #include "base/terminal.h"
 #include "report/table.h"
 
@@ -234,8 +235,6 @@ void SweepReport::add(const TrialRecord& record, bool is_kept) {
   }
 }
 
-void SweepReport::warn(const std::string& warning) {
-  if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(warning);
-}
+void SweepReport::warn(const std::string& warning) { add_once(warnings, warning); }
 
 }  // namespace assay

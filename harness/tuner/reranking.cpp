@@ -8,6 +8,7 @@
 
 #include "base/elapsed.h"
 #include "base/error.h"
+#include "base/find_named.h"
 #include "base/interrupt.h"
 #include "base/rank.h"
 #include "ranking/ranking.h"
@@ -78,9 +79,8 @@ RankRecord Reranking::verdict_asked(const Question& question,
     candidates.add(key.kernel, key.toolchain, to_text(key.config));
     asked.protocol = key.protocol;
     asked.toolchain = key.toolchain;
-    if (std::ranges::find(kernels, candidate.kernel) != kernels.end()) continue;
-    kernels.push_back(candidate.kernel);
-    asked.kernels.push_back(key.kernel);
+    add_once(kernels, candidate.kernel);
+    add_once(asked.kernels, key.kernel);
   }
   const RerankSpec& spec = run_.sweep.rerank;
   asked.objective = spec.objective;
@@ -387,8 +387,7 @@ void Reranking::count_finalists(const Question& asked) {
     }
     const KernelSpec* kernel = kernel_of_version(trial.kernel);
     const bool has_all = std::ranges::all_of(names, [&](const std::string& name) {
-      return std::ranges::any_of(trial.measurements,
-                                 [&](const Measurement& each) { return each.name == name; });
+      return find_named(trial.measurements, name) != nullptr;
     });
     if (kernel == nullptr || has_all) continue;
     check_interrupt();

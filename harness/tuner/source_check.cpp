@@ -30,12 +30,11 @@ std::string warning(const Location& where, const std::string& message) {
 
 /// How often `name` stands in `text` as a whole word.
 std::size_t count_word(std::string_view text, std::string_view name) {
-  const auto is_part = [](char c) { return is_letter(c) || is_digit(c); };
   std::size_t count = 0;
   for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
     const std::size_t end = at + name.size();
-    const bool is_whole =
-        (at == 0 || !is_part(text[at - 1])) && (end == text.size() || !is_part(text[end]));
+    const bool is_whole = (at == 0 || !is_identifier_part(text[at - 1])) &&
+                          (end == text.size() || !is_identifier_part(text[end]));
     count += is_whole ? 1 : 0;
   }
   return count;
@@ -218,8 +217,7 @@ std::vector<CudaSource::Param> params_of(std::string_view signature) {
     for (const std::string_view word : {" const", " volatile"}) {
       if (text.ends_with(word)) text.resize(text.size() - word.size());
     }
-    param.type =
-        text.substr(text.find_first_not_of(' ') == text.npos ? 0 : text.find_first_not_of(' '));
+    param.type = text.substr(std::min(text.find_first_not_of(' '), text.size()));
     params.push_back(std::move(param));
     text.clear();
   }
@@ -233,19 +231,17 @@ Layout layout_of(const ScalarSpec& scalar) {
 /// How the argument `name` lies as a parameter. What is no argument of the contract is a result of
 /// the reference, which is a buffer.
 Layout layout_of(const KernelSpec& kernel, const std::string& name) {
-  for (const ArgSpec& arg : kernel.args) {
-    if (arg.name != name) continue;
-    if (std::holds_alternative<TensorMapSpec>(arg.form)) return kTensorMapLayout;
-    if (const auto* scalar = std::get_if<ScalarSpec>(&arg.form)) return layout_of(*scalar);
-    const auto* packed = std::get_if<StructSpec>(&arg.form);
-    if (packed == nullptr) break;
-    StructLayout layout;
-    for (const StructSpec::Member& member : packed->members) {
-      layout.add(member.name.empty() ? layout_of(member.scalar) : layout_of(kernel, member.name));
-    }
-    return layout.layout();
+  const ArgSpec* const arg = find_named(kernel.args, name);
+  if (arg == nullptr) return kPointerLayout;
+  if (std::holds_alternative<TensorMapSpec>(arg->form)) return kTensorMapLayout;
+  if (const auto* scalar = std::get_if<ScalarSpec>(&arg->form)) return layout_of(*scalar);
+  const auto* packed = std::get_if<StructSpec>(&arg->form);
+  if (packed == nullptr) return kPointerLayout;
+  StructLayout layout;
+  for (const StructSpec::Member& member : packed->members) {
+    layout.add(member.name.empty() ? layout_of(member.scalar) : layout_of(kernel, member.name));
   }
-  return kPointerLayout;
+  return layout.layout();
 }
 
 std::vector<std::int64_t> sizes_of(const KernelSpec& kernel, const LaunchSpec& launch) {

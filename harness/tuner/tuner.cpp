@@ -10,6 +10,7 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/find_named.h"
 #include "base/interrupt.h"
 #include "space/space.h"
 #include "tuner/kernel_version.h"
@@ -66,10 +67,8 @@ Tuner::Tuner(const SweepSpec& sweep, Device& device, Compiler& compiler, Store& 
 
 void Tuner::run() {
   ProblemQueue problems(run_.sweep.problems.size());
-  run_once(problems, std::nullopt);
+  run(problems, std::nullopt);
 }
-
-void Tuner::run(ProblemQueue& problems, std::size_t gpu) { run_once(problems, gpu); }
 
 void Tuner::reserve(ProblemQueue& problems, std::size_t gpu) const {
   const std::vector<Problem>& all = run_.sweep.problems;
@@ -81,8 +80,7 @@ void Tuner::reserve(ProblemQueue& problems, std::size_t gpu) const {
   }
 }
 
-/// `gpu`: which one it is of those that share the problems, if there are several.
-void Tuner::run_once(ProblemQueue& problems, std::optional<std::size_t> gpu) {
+void Tuner::run(ProblemQueue& problems, std::optional<std::size_t> gpu) {
   run_.started = std::chrono::steady_clock::now();
   check_counters();
   run_.id = run_.store.begin_sweep(run_.sweep.name, read_file(run_.sweep.yaml_path),
@@ -141,7 +139,7 @@ void Tuner::run_all(ProblemQueue& problems, std::optional<std::size_t> gpu) {
           kernel.name, fmt::join(kernel.arch, ", "), run_.device.info().cc));
       continue;
     }
-    if (std::ranges::find(ops, kernel.op) == ops.end()) ops.push_back(kernel.op);
+    add_once(ops, kernel.op);
     kernels.push_back(&kernel);
   }
   if (kernels.empty()) throw UsageError("nothing to run: {}", fmt::join(left_out, "; "));
@@ -170,7 +168,7 @@ void Tuner::run_all(ProblemQueue& problems, std::optional<std::size_t> gpu) {
         if (gpu) run_.report.total += num_configs_.at({kernel->name, to_text(problem)});
       }
       for (const std::string& op : ops) {
-        answer(run_.question(op, problem), [&] {
+        answer(run_.question(op, problem), kernels, [&] {
           if (knows_next) compile_ahead(kernels, *index + 1);
         });
       }
@@ -270,11 +268,13 @@ void Tuner::count_space(const KernelSpec& kernel, const Problem& problem, double
   }
 }
 
-/// `before_rerank` gives the compiler something to do meanwhile.
-void Tuner::answer(const Question& asked, const std::function<void()>& before_rerank) {
+/// By those of `kernels` that are of the op. `before_rerank` gives the compiler something to do
+/// meanwhile.
+void Tuner::answer(const Question& asked, std::vector<const KernelSpec*> kernels,
+                   const std::function<void()>& before_rerank) {
   const Problem& problem = asked.problem;
   std::vector<Candidate> correct;
-  const std::vector<const KernelSpec*> kernels = kernels_of(asked.op);
+  std::erase_if(kernels, [&](const KernelSpec* kernel) { return kernel->op != asked.op; });
   const std::optional<double> baseline_ns = baselines_.measure(asked, kernels);
   for (const KernelSpec* kernel : kernels) {
     run_.progress.start_problem(kernel->name, to_text(problem), baseline_ns);
@@ -300,15 +300,6 @@ void Tuner::compile_ahead(const std::vector<const KernelSpec*>& kernels, std::si
     }
     num_compiled_ahead_ = std::max(num_compiled_ahead_, i + 1);
   }
-}
-
-/// Those of the sweep's that run on the device.
-std::vector<const KernelSpec*> Tuner::kernels_of(const std::string& op) const {
-  std::vector<const KernelSpec*> kernels;
-  for (const KernelSpec& kernel : run_.sweep.kernels) {
-    if (kernel.op == op && runs_on(kernel, run_.device.info().cc)) kernels.push_back(&kernel);
-  }
-  return kernels;
 }
 
 std::vector<FleetEnd> run_side_by_side(std::span<Tuner* const> tuners) {

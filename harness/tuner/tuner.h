@@ -27,9 +27,9 @@ class Tuner {
 
   /// All problems of the sweep, in its order.
   void run();
-  /// The problems that it takes from `problems` as `gpu`; other GPUs take from it, too. One that
-  /// fails is given back.
-  void run(ProblemQueue& problems, std::size_t gpu);
+  /// The problems that it takes from `problems`; one that fails is given back. `gpu`: which one it
+  /// is of those that take from it, if there are several.
+  void run(ProblemQueue& problems, std::optional<std::size_t> gpu);
   /// Reserves the problems of which the store has trials of this device for it, as `gpu`.
   void reserve(ProblemQueue& problems, std::size_t gpu) const;
 
@@ -40,14 +40,13 @@ class Tuner {
 
  private:
   void run_all(ProblemQueue& problems, std::optional<std::size_t> gpu);
-  void run_once(ProblemQueue& problems, std::optional<std::size_t> gpu);
   void check_counters();
   std::vector<double> costs(const std::vector<const KernelSpec*>& kernels) const;
   void count_spaces(const std::vector<const KernelSpec*>& kernels);
   void count_space(const KernelSpec& kernel, const Problem& problem, double max_seconds);
-  void answer(const Question& asked, const std::function<void()>& before_rerank);
+  void answer(const Question& asked, std::vector<const KernelSpec*> kernels,
+              const std::function<void()>& before_rerank);
   void compile_ahead(const std::vector<const KernelSpec*>& kernels, std::size_t next);
-  std::vector<const KernelSpec*> kernels_of(const std::string& op) const;
 
   SweepRun run_;
   /// Configurations to try, by kernel name and problem.

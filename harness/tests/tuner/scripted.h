@@ -23,6 +23,11 @@ inline Outcome timed(double median_ns) {
   return outcome;
 }
 
+/// As without a script: BLOCK=b takes b microseconds.
+inline Outcome timed_by_block(const TrialRequest& request) {
+  return timed(1e3 * static_cast<double>(block_of(request.plan.config)));
+}
+
 inline Outcome failed(Status status, const std::string& kind, const std::string& message = "no") {
   return {status, kind, message, {}, {}, 0};
 }
@@ -99,9 +104,7 @@ class ScriptedDevice : public Device {
   std::vector<std::vector<TrialRequest>> reranked;
   std::vector<TrialRequest> counted;
 
-  std::function<Outcome(const TrialRequest&)> on_run = [](const TrialRequest& request) {
-    return timed(1e3 * static_cast<double>(block_of(request.plan.config)));
-  };
+  std::function<Outcome(const TrialRequest&)> on_run = timed_by_block;
   std::function<std::vector<BaselineTiming>(const TrialRequest&, const std::vector<std::string>&)>
       on_baselines = [](const TrialRequest&, const std::vector<std::string>& names) {
         std::vector<BaselineTiming> timings;

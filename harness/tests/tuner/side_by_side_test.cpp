@@ -50,7 +50,7 @@ class SideBySide : public TunerTest {
   SideBySide() {
     folder_.write("test.yaml",
                   "sweep: test\nkernels: [add]\nproblems: [{N: [1000, 2000, 3000, 4000]}]\n");
-    sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+    load("test.yaml");
   }
 
   /// Runs the sweep on both; returns what each threw.

@@ -42,8 +42,7 @@ TEST_F(TunerTest, ABudgetOfConfigurationsCountsWhatIsStored) {
 
 // A search that learns asked for others once it knew the times of all that it had tried.
 TEST_F(TunerTest, ASearchThatLearnsCountsWhatItTriedBefore) {
-  sweep_.search.strategy = Strategy::model;
-  sweep_.search.budget_configs = 6;
+  search_by(Strategy::model, 6);
   device_.on_run = [](const TrialRequest& request) {
     return timed(1000 + static_cast<double>(100 * block_of(request.plan.config)));
   };
@@ -153,7 +152,7 @@ TEST_F(TunerTest, ABudgetOfSecondsEndsWhatIsCompiledAhead) {
   sweep_.search.budget_seconds = 0.05;
   device_.on_run = [](const TrialRequest& request) {
     std::this_thread::sleep_for(std::chrono::milliseconds(60));
-    return timed(1e3 * static_cast<double>(block_of(request.plan.config)));
+    return timed_by_block(request);
   };
   const SweepReport report = run();
   EXPECT_LE(report.measured, 1u);  // none on a machine so busy that the time is up before
@@ -163,8 +162,7 @@ TEST_F(TunerTest, ABudgetOfSecondsEndsWhatIsCompiledAhead) {
 
 // It was 2 less 6, without a sign.
 TEST_F(TunerTest, NothingIsSkippedWhereMoreWasTriedBeforeThanTheBudget) {
-  sweep_.search.strategy = Strategy::model;
-  sweep_.search.budget_configs = 6;
+  search_by(Strategy::model, 6);
   run();
   sweep_.search.budget_configs = 2;
   sweep_.search.budget_seconds = 1e-9;
@@ -183,7 +181,7 @@ TEST_F(ManyBlocks, WhatABudgetOfSecondsLeavesOutWasNotTried) {
   sweep_.search.budget_until_ratio = 1e-9;
   device_.on_run = [](const TrialRequest& request) {
     std::this_thread::sleep_for(std::chrono::milliseconds(40));
-    return timed(1e3 * static_cast<double>(block_of(request.plan.config)));
+    return timed_by_block(request);
   };
   const SweepReport report = run();
   EXPECT_EQ(report.measured + report.skipped, 60u);
@@ -193,13 +191,12 @@ TEST_F(ManyBlocks, WhatABudgetOfSecondsLeavesOutWasNotTried) {
 
 // On 32 cores 49 of a budget of 60 were proposed before the search had seen one time.
 TEST_F(ManyBlocks, ASearchLearnsFromMostOfItsBudgetOnAnyNumberOfCores) {
-  sweep_.search.strategy = Strategy::model;
-  sweep_.search.budget_configs = 40;
+  search_by(Strategy::model, 40);
   compiler_.threads = 32;
   int num_run = 0, most_under_way = 0;
   device_.on_run = [&](const TrialRequest& request) {
     most_under_way = std::max(most_under_way, compiler_.num_submitted - num_run++);
-    return timed(1e3 * static_cast<double>(block_of(request.plan.config)));
+    return timed_by_block(request);
   };
   run();
   EXPECT_EQ(num_run, 40);
@@ -208,8 +205,7 @@ TEST_F(ManyBlocks, ASearchLearnsFromMostOfItsBudgetOnAnyNumberOfCores) {
 
 // They were left, and others tried in their place.
 TEST_F(ManyBlocks, ASearchTriesAgainWhatFailedBecauseTheMachineDid) {
-  sweep_.search.strategy = Strategy::model;
-  sweep_.search.budget_configs = 40;
+  search_by(Strategy::model, 40);
   std::multiset<std::int64_t> killed;
   device_.on_run = [&](const TrialRequest& request) {
     const std::int64_t block = block_of(request.plan.config);

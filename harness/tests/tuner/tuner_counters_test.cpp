@@ -80,8 +80,7 @@ TEST_F(TunerTest, CountsAllWhereTheObjectiveReadsACounter) {
 
 TEST_F(TunerTest, SearchesForLeastOfACounter) {
   count_less_of_larger_blocks(device_);
-  sweep_.search.strategy = Strategy::model;
-  sweep_.search.budget_configs = 9;
+  search_by(Strategy::model, 9);
   sweep_.rerank.objective = parse_objective("time; minimize dram_read").value();
   run();
   EXPECT_THAT(device_.counted, SizeIs(9));

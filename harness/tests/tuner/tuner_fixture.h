@@ -49,7 +49,7 @@ class TunerTest : public testing::Test {
     folder_.write("kernels/add.yaml", kAddYaml);
     folder_.write("kernels/add.cu", "extern \"C\" __global__ void add() {}\n");
     folder_.write("test.yaml", kSweepYaml);
-    sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+    load("test.yaml");
   }
 
   std::filesystem::path db() const { return folder_ / "x.db"; }
@@ -60,7 +60,13 @@ class TunerTest : public testing::Test {
     const std::size_t at = yaml.find("params:");
     yaml.replace(at, yaml.find("args:") - at, "params: {" + params + "}\n");
     folder_.write("kernels/add.yaml", yaml + more);
-    sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+    load("test.yaml");
+  }
+  void load(const std::string& sweep) { sweep_ = load_sweep(folder_ / sweep, folder_ / "kernels"); }
+
+  void search_by(Strategy strategy, std::int64_t budget_configs) {
+    sweep_.search.strategy = strategy;
+    sweep_.search.budget_configs = budget_configs;
   }
 
   /// Runs the sweep on `device` to its end, or until it throws.
@@ -100,6 +106,16 @@ class TunerTest : public testing::Test {
       blocks.insert(block_of(row.record.config));
     }
     return blocks;
+  }
+
+  /// Expects of all that is stored that these blocks alone are wrong.
+  void expect_wrong(const Blocks& wrong) const {
+    const Store store = Store::open_readonly(db());
+    for (const TrialRow& row : store.trials({})) {
+      const bool is_wrong = wrong.contains(block_of(row.record.config));
+      EXPECT_EQ(row.record.outcome.status, is_wrong ? Status::correctness : Status::correct);
+    }
+    EXPECT_TRUE(store.check().empty());
   }
 
   static Blocks blocks_of(const std::vector<TrialRequest>& requests) {

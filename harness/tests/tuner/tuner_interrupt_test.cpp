@@ -1,12 +1,12 @@
 // Ctrl-C in each phase of a sweep: it ends as interrupted, what is stored stays, and the same
 // command goes on from there.
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "matchers.h"
+#include "processes.h"
 #include "tuner/tuner_fixture.h"
 
 namespace assay::test {
@@ -25,23 +25,17 @@ class TunerInterrupt : public TunerTest {
   /// Runs the sweep in a process of its own, because the flag that a signal sets stays set. True
   /// when it ended with Interrupted, with the compiler told to stop.
   bool run_is_interrupted() {
-    const pid_t child = ::fork();
-    if (child == 0) {
+    const pid_t child = start_process([&] {
       ::alarm(300);  // ends a sweep that never looks at the flag
       catch_interrupts();
-      int code = 1;
       try {
         run();
+        return 1;
       } catch (const Interrupted&) {
-        code = compiler_.num_cancelled == 1 ? 0 : 2;
-      } catch (const std::exception&) {
-        code = 3;
+        return compiler_.num_cancelled == 1 ? 0 : 2;
       }
-      ::_exit(code);
-    }
-    int status = -1;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    });
+    return wait_for(child) == 0;
   }
 
   /// Expects the sweep to be interrupted with this stored and nothing ranked, and then, run again
@@ -64,8 +58,7 @@ class TunerInterrupt : public TunerTest {
 };
 
 TEST_F(TunerInterrupt, WhileTheBaselineIsTimed) {
-  device_.on_baselines = [](const TrialRequest&,
-                            const std::vector<std::string>&) -> std::vector<BaselineTiming> {
+  device_.on_baselines = [](const auto&, const auto&) -> std::vector<BaselineTiming> {
     interrupt_device();
   };
   expect_interrupted({});

@@ -80,11 +80,7 @@ class WrongOnce : public TunerTest {
 TEST_F(WrongOnce, IsStoredAsWrongAndNeverRankedAgain) {
   run();
   EXPECT_EQ(winner().config, "BLOCK=2");
-  for (const TrialRow& row : trials()) {
-    const bool is_wrong = block_of(row.record.config) == 1;
-    EXPECT_EQ(row.record.outcome.status, is_wrong ? Status::correctness : Status::correct);
-  }
-  EXPECT_THAT(Store::open_readonly(db()).check(), IsEmpty());
+  expect_wrong({1});
   const std::size_t num_reranked = device_.reranked.size();
   run();
   EXPECT_EQ(device_.reranked.size(), num_reranked) << "the verdict is of what is left";

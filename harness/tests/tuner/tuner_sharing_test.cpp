@@ -20,7 +20,7 @@ TEST_F(TunerSharing, WhatAnotherIsRunningIsAwaitedSoThatBothRankAllOfIt) {
   std::promise<void> all_but_one;
   other.on_run = [&](const TrialRequest& request) {
     if (other.ran.size() == 9) all_but_one.set_value();
-    return timed(1e3 * static_cast<double>(block_of(request.plan.config)));
+    return timed_by_block(request);
   };
   std::thread second;
   device_.on_run = [&](const TrialRequest& request) {
@@ -34,7 +34,7 @@ TEST_F(TunerSharing, WhatAnotherIsRunningIsAwaitedSoThatBothRankAllOfIt) {
       });
       all_but_one.get_future().wait();
     }
-    return timed(1e3 * static_cast<double>(block_of(request.plan.config)));
+    return timed_by_block(request);
   };
   const SweepReport mine = run();
   second.join();
@@ -66,7 +66,7 @@ TEST_F(TunerSharing, WhatAnotherHasTriedAgainIsNotTriedAgain) {
       Progress progress(Progress::Mode::silent);
       Tuner(sweep_, other, compiler_, store, progress, options_).run();
     }
-    return timed(1e3 * static_cast<double>(block_of(request.plan.config)));
+    return timed_by_block(request);
   };
   const SweepReport mine = run();
   EXPECT_THAT(other.ran, SizeIs(10));

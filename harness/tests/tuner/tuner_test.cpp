@@ -206,7 +206,7 @@ TEST_F(TunerTest, BaselinesAreTimedWhereOnlyTheSecondKernelHasConfigurations) {
   folder_.write("kernels/small.yaml", yaml + "constraints: [N < 1000]\n");
   folder_.write("kernels/small.cu", "extern \"C\" __global__ void small() {}\n");
   folder_.write("test.yaml", "sweep: test\nkernels: [small, add]\nproblems: [{N: 1000}]\n");
-  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  load("test.yaml");
   for (KernelSpec& kernel : sweep_.kernels) kernel.baseline = {BaselineSpec{"cublaslt"}};
   run();
   EXPECT_EQ(device_.num_baselines, 1);
@@ -221,7 +221,7 @@ TEST_F(TunerTest, RanksWithWhatAKernelOfAFolderBelowDidBefore) {
   folder_.write("plus.yaml", "sweep: plus\nkernels: [more/plus]\nproblems: [{N: 1000}]\n");
   options_.kernel_directory = folder_ / "kernels";
   const SweepSpec add = sweep_;
-  sweep_ = load_sweep(folder_ / "plus.yaml", folder_ / "kernels");
+  load("plus.yaml");
   run();
   sweep_ = add;
   EXPECT_THAT(run().warnings, IsEmpty());
@@ -252,20 +252,18 @@ class LostDevice : public TunerTest, public testing::WithParamInterface<std::str
  protected:
   LostDevice() {
     sweep_.kernels[0].baseline = {BaselineSpec{"cublaslt"}};
+    const Error lost("GPU 0 is lost");
     if (GetParam() == "baseline") {
-      device_.on_baselines = [](const TrialRequest&,
-                                const std::vector<std::string>&) -> std::vector<BaselineTiming> {
-        throw Error("GPU 0 is lost");
+      device_.on_baselines = [lost](const auto&, const auto&) -> std::vector<BaselineTiming> {
+        throw lost;
       };
     } else if (GetParam() == "trial") {
-      device_.on_run = [](const TrialRequest& request) {
-        if (block_of(request.plan.config) == 4) throw Error("GPU 0 is lost");
+      device_.on_run = [lost](const TrialRequest& request) {
+        if (block_of(request.plan.config) == 4) throw lost;
         return timed(1000);
       };
     } else {
-      device_.on_rerank = [](const std::vector<TrialRequest>&) -> RerankResult {
-        throw Error("GPU 0 is lost");
-      };
+      device_.on_rerank = [lost](const auto&) -> RerankResult { throw lost; };
     }
   }
 };
@@ -294,16 +292,13 @@ TEST_P(LostDevice, EndsTheSweepAndKeepsWhatIsStored) {
 
 TEST_F(TunerTest, WhatADeviceReplaysKeepsTheTimeAtWhichItWasMeasured) {
   device_.on_run = [](const TrialRequest& request) {
-    Outcome outcome = timed(1e3 * static_cast<double>(block_of(request.plan.config)));
+    Outcome outcome = timed_by_block(request);
     outcome.recorded_at = "2026-01-01T00:00:00Z";
     return outcome;
   };
-  device_.on_baselines = [](const TrialRequest&, const std::vector<std::string>& names) {
-    std::vector<BaselineTiming> timings;
-    for (const std::string& name : names) {
-      timings.push_back({name, "", *timed(1e9).timing, "", "2026-01-02T00:00:00Z"});
-    }
-    return timings;
+  device_.on_baselines = [](const TrialRequest&, const auto&) {
+    return std::vector<BaselineTiming>{
+        {"cublaslt", "", *timed(1e9).timing, "", "2026-01-02T00:00:00Z"}};
   };
   device_.on_rerank = [usual = device_.on_rerank](const auto& candidates) {
     RerankResult result = usual(candidates);

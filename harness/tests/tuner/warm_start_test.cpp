@@ -17,11 +17,7 @@ class WarmStartTest : public TunerTest {
   /// fewer. How long one takes is up to its BLOCK.
   void try_some_with(const std::string& params) {
     load_with(params);
-    device_.on_run = [](const TrialRequest& request) {
-      return timed(1000 * static_cast<double>(block_of(request.plan.config)));
-    };
-    sweep_.search.strategy = Strategy::random;
-    sweep_.search.budget_configs = 150;
+    search_by(Strategy::random, 150);
     run();
   }
 };
@@ -38,8 +34,7 @@ TEST_F(WarmStartTest, ASearchThatLearnsTriesWhatWasFastestForTheNearestProblemsF
   device_.ran.clear();
   sweep_.name = "another";
   sweep_.problems = {{{"N", 1010}}};
-  sweep_.search.strategy = Strategy::model;
-  sweep_.search.budget_configs = 3;
+  search_by(Strategy::model, 3);
   run();
   ASSERT_THAT(device_.ran, SizeIs(3));
   EXPECT_EQ(block_of(device_.ran[0].plan.config), 9);
@@ -65,9 +60,8 @@ TEST_F(WarmStartTest, ASearchThatLearnsTriesFirstWhatWonForTheProblemItselfBefor
   };
   run();
   folder_.write("kernels/add.cu", "extern \"C\" __global__ void add() {}  // edited\n");
-  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
-  sweep_.search.strategy = Strategy::model;
-  sweep_.search.budget_configs = 2;
+  load("test.yaml");
+  search_by(Strategy::model, 2);
   device_.ran.clear();
   run();
   ASSERT_THAT(device_.ran, SizeIs(2));
@@ -90,13 +84,11 @@ TEST_F(WarmStartTest, ASearchThatLearnsCarriesOverWhatLetCounts) {
     return timed(1000 * (1 + std::abs(std::log2(blocks(request) / 16))));
   };
   sweep_.problems = {{{"N", 1000}}, {{"N", 8000}}};
-  sweep_.search.strategy = Strategy::random;
-  sweep_.search.budget_configs = 150;
+  search_by(Strategy::random, 150);
   run();
   device_.ran.clear();
   sweep_.problems = {{{"N", 3000}}};
-  sweep_.search.strategy = Strategy::model;
-  sweep_.search.budget_configs = 30;
+  search_by(Strategy::model, 30);
   const SweepReport report = run();
   ASSERT_THAT(device_.ran, SizeIs(30));
   // The two winners are slow. What follows them was chosen with nothing measured.
@@ -115,7 +107,7 @@ TEST_F(WarmStartTest, ItTriesWhatFillsTheDeviceAsAWinnerDidForItsProblem) {
                "params: {BLOCK: [1, 2, 4, 8, 16, 32], HIGH: [1, 2, 4, 8, 16]}\n");
   yaml.replace(yaml.find("cdiv(N, BLOCK)"), 14, "cdiv(N, BLOCK * HIGH)");
   folder_.write("kernels/add.yaml", yaml);
-  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  load("test.yaml");
   const auto high_of = [](const TrialRequest& request) {
     return std::get<std::int64_t>(request.plan.config[1].second);
   };
@@ -127,8 +119,7 @@ TEST_F(WarmStartTest, ItTriesWhatFillsTheDeviceAsAWinnerDidForItsProblem) {
   run();
   device_.ran.clear();
   sweep_.problems = {{{"N", 6400}}};
-  sweep_.search.strategy = Strategy::model;
-  sweep_.search.budget_configs = 3;  // the fastest two, and what the fastest becomes
+  search_by(Strategy::model, 3);  // the fastest two, and what the fastest becomes
   run();
   ASSERT_THAT(device_.ran, SizeIs(3));
   EXPECT_EQ(block_of(device_.ran[0].plan.config) * high_of(device_.ran[0]), 16);
