@@ -73,7 +73,11 @@ class Check {
       });
       part([&] { read_verifications(dimensions); });
       part([&] { read_stored_baselines(dimensions); });
-      part([&] { check_verdicts(dimensions); });
+      part([&] {
+        for (RankHead& head : read_rank_heads(dimensions)) {
+          part([&] { read_entries(dimensions, head); });
+        }
+      });
     });
     return problems_;
   }
@@ -160,13 +164,6 @@ class Check {
           }
           return row.is_null(1) ? fmt::format("trial {} has samples but no median", id) : "";
         });
-  }
-
-  /// Whether what a verdict says follows from the samples that it has and from its entries' trials.
-  void check_verdicts(const Dimensions& dimensions) {
-    for (RankHead& head : read_rank_heads(dimensions)) {
-      part([&] { read_entries(dimensions, head); });
-    }
   }
 
   Database& database_;

@@ -129,16 +129,6 @@ std::map<QuestionKey, Trials> find_all(const Dimensions& dimensions, const Match
   return all;
 }
 
-/// The sweeps that came to the end of an op and problem.
-std::set<std::tuple<std::int64_t, std::string, std::int64_t>> read_screened(Database& database) {
-  std::set<std::tuple<std::int64_t, std::string, std::int64_t>> screened;
-  for (Query query = database.query("SELECT sweep_id, op, problem_id FROM screened");
-       query.step();) {
-    screened.emplace(query.integer(0), query.text(1), query.integer(2));
-  }
-  return screened;
-}
-
 /// The one that the last sweep found; the newest where it found several.
 const Found& last_of(const Trials& trials) {
   // The last of equals: the newest is at the end.
@@ -284,7 +274,12 @@ Results Store::Impl::results(const Filter& filter, const KeepTrial& keep,
   const Matcher matches(filter, dimensions);
   Filter of_any_sweep = filter;
   of_any_sweep.sweep.clear();
-  const auto screened = read_screened(database);
+  // The sweeps that came to the end of an op and problem.
+  std::set<std::tuple<std::int64_t, std::string, std::int64_t>> screened;
+  for (Query query = database.query("SELECT sweep_id, op, problem_id FROM screened");
+       query.step();) {
+    screened.emplace(query.integer(0), query.text(1), query.integer(2));
+  }
   std::map<QuestionKey, std::vector<RankHead>> heads;  // oldest first
   for (RankHead& head : read_rank_heads(dimensions, of_any_sweep)) {
     if (filter.run != 0 && head.sweep > filter.run) continue;
