@@ -164,24 +164,18 @@ bool GpuWorkers::started() {
 }
 
 nlohmann::json GpuWorkers::receive_start() {
-  const WorkerProcess::Received received = worker_->receive(kStartTimeoutS);
-  switch (received.event) {
-    case Event::answer: {
-      json answer = message::unpack(received.text);
-      refused_ = answer.contains("error");
-      return result_of(std::move(answer));
-    }
-    case Event::interrupted:
-      worker_->kill();
-      throw Interrupted();
-    case Event::timed_out:
-      throw Error("worker did not start within {} seconds", kStartTimeoutS);
-    case Event::ended:
-    case Event::killed:
-    case Event::garbage:
-      break;
+  const auto [event, text] = worker_->receive(kStartTimeoutS);
+  if (event == Event::interrupted) {
+    worker_->kill();
+    throw Interrupted();
   }
-  throw Error(received.text);
+  if (event == Event::timed_out) {
+    throw Error("worker did not start within {} seconds", kStartTimeoutS);
+  }
+  if (event != Event::answer) throw Error(text);
+  json answer = message::unpack(text);
+  refused_ = answer.contains("error");
+  return result_of(std::move(answer));
 }
 
 Error GpuWorkers::lost() const {
