@@ -22,10 +22,13 @@
 namespace assay {
 namespace {
 
-std::string warning(const Location& where, const std::string& message) {
-  if (!where.source) return message;
-  return fmt::format("{}:{}:{}: {}", where.source->path.generic_string(), where.line, where.column,
-                     message);
+template <typename... Parts>
+void warn(std::vector<std::string>& warnings, const Location& where,
+          fmt::format_string<Parts...> format, Parts&&... parts) {
+  const std::string message = fmt::format(format, std::forward<Parts>(parts)...);
+  warnings.push_back(where.source ? fmt::format("{}:{}:{}: {}", where.source->path.generic_string(),
+                                                where.line, where.column, message)
+                                  : message);
 }
 
 /// How often `name` stands in `text` as a whole word.
@@ -75,11 +78,9 @@ void find_unread(const KernelSpec& kernel, const std::set<std::string>& names,
     unread.push_back(param.name);
   }
   if (unread.empty()) return;
-  warnings.push_back(warning(
-      first->where,
-      fmt::format(
-          "neither a source nor a launch reads {}: whatever the value, the code is the same",
-          fmt::join(unread, ", "))));
+  warn(warnings, first->where,
+       "neither a source nor a launch reads {}: whatever the value, the code is the same",
+       fmt::join(unread, ", "));
 }
 
 void find_grid_waits(const KernelSpec& kernel, const CudaSource& source,
@@ -90,12 +91,9 @@ void find_grid_waits(const KernelSpec& kernel, const CudaSource& source,
       std::ranges::any_of(launches, [](const LaunchSpec* launch) { return launch->cooperative; })) {
     return;
   }
-  const Location& where = kernel.launches.front().grid.front().where;
-  warnings.push_back(warning(
-      where,
-      fmt::format(
-          "{} waits for all blocks of its grid, which needs `cooperative: true` in the launch",
-          kernel.source_path.filename().string())));
+  warn(warnings, kernel.launches.front().grid.front().where,
+       "{} waits for all blocks of its grid, which needs `cooperative: true` in the launch",
+       kernel.source_path.filename().string());
 }
 
 /// What is passed for a parameter.
@@ -154,12 +152,9 @@ void find_other_types(const LaunchSpec& launch, const CudaSource::Kernel& entry,
         (param.is_pointer && is_vector(param.type)) || may_stand_for(*passed[i].dtype, *taken)) {
       continue;
     }
-    warnings.push_back(warning(
-        launch.args_where,
-        fmt::format("{} is {}, but {} takes {}{} there",
-                    passed[i].name.empty() ? fmt::format("argument {}", i + 1) : passed[i].name,
-                    to_text(*passed[i].dtype), entry.name, param.type,
-                    param.is_pointer ? "*" : "")));
+    warn(warnings, launch.args_where, "{} is {}, but {} takes {}{} there",
+         passed[i].name.empty() ? fmt::format("argument {}", i + 1) : passed[i].name,
+         to_text(*passed[i].dtype), entry.name, param.type, param.is_pointer ? "*" : "");
   }
 }
 
@@ -171,10 +166,8 @@ void find_other_order(const LaunchSpec& launch, const CudaSource::Kernel& entry,
       const bool is_swapped = !passed[i].name.empty() && one.name != other.name &&
                               passed[i].name == other.name && passed[k].name == one.name;
       if (!is_swapped || one.type != other.type || one.is_pointer != other.is_pointer) continue;
-      warnings.push_back(
-          warning(launch.args_where,
-                  fmt::format("{} gets {} where it takes {}, and {} where it takes {}", entry.name,
-                              passed[i].name, one.name, passed[k].name, other.name)));
+      warn(warnings, launch.args_where, "{} gets {} where it takes {}, and {} where it takes {}",
+           entry.name, passed[i].name, one.name, passed[k].name, other.name);
     }
   }
 }
