@@ -50,9 +50,8 @@ class UniqueFd {
   UniqueFd() = default;
   explicit UniqueFd(int fd) : fd_(fd) {}
   UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  UniqueFd& operator=(UniqueFd&& other) noexcept {
-    UniqueFd moved(std::move(other));
-    std::swap(fd_, moved.fd_);
+  UniqueFd& operator=(UniqueFd other) noexcept {
+    std::swap(fd_, other.fd_);
     return *this;
   }
   ~UniqueFd() { reset(); }

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <cstdlib>
-#include <utility>
 
 #include "base/error.h"
 
@@ -30,12 +29,6 @@ Library::Library(std::string_view what, const std::vector<std::string>& names,
   }
   throw Error("cannot load {}: looked for {}; {}", what, fmt::join(paths, ", "), advice);
 }
-
-// Never closed: CUDA's libraries keep threads and exit handlers whose code must stay mapped.
-Library::~Library() = default;
-
-Library::Library(Library&& other) noexcept
-    : path_(std::move(other.path_)), handle_(std::exchange(other.handle_, nullptr)) {}
 
 void* Library::symbol(const char* name) const {
   void* address = dlsym(handle_, name);

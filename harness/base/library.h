@@ -51,9 +51,6 @@ class Library {
   /// WHAT: looked for ..., ...; ADVICE".
   Library(std::string_view what, const std::vector<std::string>& names,
           const LibraryFolders& folders, std::string_view advice);
-  ~Library();
-  Library(Library&& other) noexcept;
-  Library& operator=(Library&&) = delete;
 
   /// Sets `function` to the exported `name`. Throws Error that names the library and the symbol.
   template <typename Function>
@@ -65,6 +62,7 @@ class Library {
   void* symbol(const char* name) const;
 
   std::string path_;
+  /// Never closed: CUDA's libraries keep threads and exit handlers whose code must stay mapped.
   void* handle_ = nullptr;
 };
 

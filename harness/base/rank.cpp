@@ -10,6 +10,14 @@
 
 namespace assay {
 
+const RankEntry* find_entry(const std::vector<RankEntry>& entries, std::string_view kernel,
+                            std::string_view config) {
+  const auto found = std::ranges::find_if(entries, [&](const RankEntry& entry) {
+    return entry.kernel == kernel && entry.config == config;
+  });
+  return found == entries.end() ? nullptr : &*found;
+}
+
 double NoiseFloor::margin_ratio() const {
   // With fewer than six rounds there is no interval, so take the ratio itself.
   const bool bounded = ratio.low > 0 && std::isfinite(ratio.high);

@@ -56,6 +56,10 @@ struct RankEntry {
   bool is_rival() const { return kernel.empty() && !config.ends_with(kOtherAccuracy); }
 };
 
+/// The entry of this kernel and configuration; null where there is none.
+const RankEntry* find_entry(const std::vector<RankEntry>& entries, std::string_view kernel,
+                            std::string_view config);
+
 /// The A/A duplicate: a second entry of the screening's leader, with the same machine code. How far
 /// apart the re-rank puts the two is noise.
 struct NoiseFloor {

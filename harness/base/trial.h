@@ -79,6 +79,7 @@ struct Timing {
 
   /// Whether sampling stopped early, so that the median is known only to be slow.
   bool censored() const { return stop == StopReason::raced; }
+  bool operator==(const Timing&) const = default;
 };
 
 /// Figures of the output check.
@@ -88,6 +89,7 @@ struct Validation {
   double worst_element_ratio = 0;  // max |out - ref| / bound; at most 1 when correct
   std::int64_t elements = 0;       // how many were compared
   std::string reference = {};      // what with: "gemm", "kernel naive of ref.cu"; empty: not known
+  bool operator==(const Validation&) const = default;
 };
 
 /// What the launches that prepare cost, which are not in the time.
@@ -112,6 +114,7 @@ struct Outcome {
   /// same machine code and launches. Check and samples are that trial's. Empty: this one was run.
   std::string same_as = {};
   std::string recorded_at = {};  // by a device that replays: UTC
+  bool operator==(const Outcome&) const = default;
 };
 
 /// What a check of a verification found. A check is skipped where it cannot be made; its message

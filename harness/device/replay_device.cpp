@@ -20,14 +20,6 @@ Outcome not_recorded(const TrialRequest& request, const std::string& provenance)
                       request.measure.protocol, provenance)};
 }
 
-const RankEntry* find_entry(const RankRecord& rank, const std::string& kernel,
-                            const std::string& config) {
-  const auto found = std::ranges::find_if(rank.entries, [&](const RankEntry& entry) {
-    return entry.kernel == kernel && entry.config == config;
-  });
-  return found == rank.entries.end() ? nullptr : &*found;
-}
-
 RerankEntry replayed(const std::string& name, const RankEntry* recorded) {
   RerankEntry entry;
   entry.name = name;
@@ -178,7 +170,7 @@ class ReplayDevice : public Device {
     for (const TrialRequest& candidate : candidates) {
       const std::string config = to_text(candidate.plan.config);
       const RankEntry* const entry =
-          rank ? find_entry(*rank, candidate.plan.kernel, config) : nullptr;
+          rank ? find_entry(rank->entries, candidate.plan.kernel, config) : nullptr;
       result.candidates.push_back(replayed(config, entry));
       has_winner = has_winner || (entry && entry->winner);
     }
@@ -229,7 +221,7 @@ class ReplayDevice : public Device {
         const Plan& plan = candidate.plan;
         return rank.op == op_of(candidate) && rank.problem == plan.problem &&
                rank.protocol.name == candidate.measure.protocol &&
-               find_entry(rank, plan.kernel, to_text(plan.config)) != nullptr;
+               find_entry(rank.entries, plan.kernel, to_text(plan.config)) != nullptr;
       });
       const std::tuple key(num_held, rank.objective == objective, rank.finished_at);
       if (num_held > 0 && (best == nullptr || best_key <= key)) {

@@ -37,6 +37,7 @@ struct Ceilings {
   double launch_ns = 0;       // of a kernel that does nothing
   double next_launch_ns = 0;  // each further launch of it
   double clock_mhz = 0;       // the SM clock of short work then; at another clock, measure again
+  bool operator==(const Ceilings&) const = default;
 };
 
 /// What a worker knows about its GPU before it measures.
@@ -44,6 +45,7 @@ struct Vitals {
   double clock_mhz = 0;                   // the SM clock of short work; 0 when not known
   std::optional<int> num_processes = {};  // with a context on the GPU, the worker included
   bool mps = false;                       // CUDA's multi-process service has programs run at once
+  bool operator==(const Vitals&) const = default;
 };
 
 /// One configuration to run: its resolved contract and its machine code.
@@ -57,6 +59,7 @@ struct TrialRequest {
   std::optional<double> best_ns = {};
   /// Its own median of the screening. The watchdog of a re-rank takes from it how long is too long.
   std::optional<double> screened_ns = {};
+  bool operator==(const TrialRequest&) const = default;
 };
 
 /// The time of a baseline, which a user would run instead, under the same protocol.
@@ -66,6 +69,7 @@ struct BaselineTiming {
   Timing timing;
   std::string failure = {};  // why it does not count: it is wrong, or cannot run; it has no time
   std::string recorded_at = {};  // by a device that replays: UTC
+  bool operator==(const BaselineTiming&) const = default;
 };
 
 /// The times of one entry of a re-rank: one for each round that it took part in.
@@ -76,6 +80,7 @@ struct RerankEntry {
   std::vector<double> clocks_mhz = {};  // SM clock of each sample, 0 where unknown
   bool eliminated = false;              // dropped out after the first rounds
   double energy_j = 0;                  // per launch; 0 when it was not asked for
+  bool operator==(const RerankEntry&) const = default;
 };
 
 /// One check of `assay verify`: "data", "launches" or "streams".
@@ -83,6 +88,7 @@ struct VerifySpec {
   std::string name;
   int count = 0;           // seeds, or launches
   double max_seconds = 0;  // then it ends with what it has done
+  bool operator==(const VerifySpec&) const = default;
 };
 
 struct RerankResult {
@@ -91,6 +97,7 @@ struct RerankResult {
   std::optional<RerankEntry> duplicate = {};  // the A/A duplicate of one candidate
   std::size_t duplicate_of = 0;               // which one
   std::string recorded_at = {};               // by a device that replays: UTC
+  bool operator==(const RerankResult&) const = default;
 };
 
 /// Figures that tell whether this GPU can be trusted to measure. report/doctor_view.h judges them.
@@ -104,5 +111,6 @@ struct SelfTest {
   double clock_mhz = 0;            // the SM clock during short work; 0 when not known
   double noise_floor_ratio = 0;    // least margin that a re-rank can claim, for that read
   std::optional<GpuHealth> health = {};  // nothing without NVML
+  bool operator==(const SelfTest&) const = default;
 };
 }  // namespace assay

@@ -83,20 +83,16 @@ std::string disagreement(const char* key, const std::string& name, const std::st
 }
 
 const RankEntry& find(const std::vector<RankEntry>& entries, const RankEntry& wanted) {
-  return *std::ranges::find_if(entries, [&](const RankEntry& entry) {
-    return entry.kernel == wanted.kernel && entry.config == wanted.config;
-  });
+  return *find_entry(entries, wanted.kernel, wanted.config);
 }
 
 /// The entry whose duplicate gives the noise; null where none was timed in the same rounds.
 const RankEntry* first_of_noise(const RankRecord& rank) {
   const NoiseFloor& noise = *rank.noise;
-  const auto first = std::ranges::find_if(rank.entries, [&](const RankEntry& entry) {
-    return entry.kernel == noise.kernel && entry.config == noise.config;
-  });
-  const bool is_first = first != rank.entries.end() && !noise.samples_ns.empty() &&
-                        first->samples_ns.size() == noise.samples_ns.size();
-  return is_first ? &*first : nullptr;
+  const RankEntry* const first = find_entry(rank.entries, noise.kernel, noise.config);
+  const bool is_first =
+      first && !noise.samples_ns.empty() && first->samples_ns.size() == noise.samples_ns.size();
+  return is_first ? first : nullptr;
 }
 
 class Claims {

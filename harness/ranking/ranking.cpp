@@ -314,9 +314,7 @@ std::vector<FrontEntry> pareto_front(const RankRecord& rank) {
             [](const Ranked* a, const Ranked* b) { return ranks_before(*a, *b); });
   for (const Ranked* ranked : listed) {
     FrontEntry& one = front.emplace_back();
-    one.entry = &*std::ranges::find_if(rank.entries, [&](const RankEntry& e) {
-      return e.kernel == ranked->kernel && e.config == ranked->config;
-    });
+    one.entry = find_entry(rank.entries, ranked->kernel, ranked->config);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const Metric metric(parts[i], ranked->figures);
       std::vector<double> values;

@@ -34,6 +34,7 @@ struct MeasureSpec {
   double max_seconds_per_config = 2;
   /// By the names of base/counters.cpp: what is counted of those that a re-rank timed to its end.
   std::vector<std::string> counters = {};
+  bool operator==(const MeasureSpec&) const = default;
 };
 
 struct RerankSpec {
@@ -43,6 +44,7 @@ struct RerankSpec {
   /// To how much the ratios must be known: half the width of their 95 % intervals.
   double precision_ratio = 0.003;
   Objective objective = {};
+  bool operator==(const RerankSpec&) const = default;
 };
 
 /// An objective over the names of `kernels`, all of which must know them. `texts` are written at a
