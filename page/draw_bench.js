@@ -16,7 +16,7 @@ makeLarge(join(tree, "results/recorded/nvidia_h200/examples_1d.jsonl"), recordin
 execFileSync(assay, ["report", recording, "--html", html, "--kernels", join(tree, "kernels")]);
 console.log(`${(statSync(html).size / 1e6).toFixed(2)} MB`);
 
-const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium-headless-shell", args: ["--no-sandbox"] });
 const page = await browser.newPage();
 await page.goto(`file://${html}`);
 await page.getByRole("link", { name: /^N=/ }).first().click();

@@ -33,7 +33,7 @@ export function trialsOf(name, problem) {
   return { all: trials.length, timed: trials.filter((trial) => trial.times?.runtimes).length };
 }
 
-const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium-headless-shell", args: ["--no-sandbox"] });
 export const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 export const at = (view, params = {}) => `#/${view}${view || Object.keys(params).length ? "?" : ""}${new URLSearchParams(params)}`;
 let failures = 0;

@@ -3,7 +3,7 @@
 # Silent and quick when nothing is missing. Exits with 3 when there is no CUDA toolkit.
 # Usage: scripts/setup.sh [--sanitize] [--browser] [--slurm]
 #   --sanitize  with what the build with sanitizers needs, too
-#   --browser   with Chromium, in which the page is tested
+#   --browser   with Chromium without its windows, in which the page is tested
 #   --slurm     with Slurm, on which scripts/slurm_sweep.sh is tested
 set -euo pipefail
 
@@ -94,10 +94,11 @@ if [ "$page/package-lock.json" -nt "$page/node_modules/.package-lock.json" ]; th
 fi
 
 # It is large, and only one test needs it, which says that it is skipped where there is none.
-if [ -n "$browser" ] && command -v dpkg-query >/dev/null && ! installed chromium; then
-  echo "setup: installing chromium" >&2
-  install chromium || { as_root apt-get update -qq && install chromium; } ||
-    echo "setup: warning: chromium cannot be installed; the test of the page will be skipped" >&2
+shell=chromium-headless-shell
+if [ -n "$browser" ] && command -v dpkg-query >/dev/null && ! installed $shell; then
+  echo "setup: installing $shell" >&2
+  install $shell || { as_root apt-get update -qq && install $shell; } ||
+    echo "setup: warning: $shell cannot be installed; the test of the page will be skipped" >&2
 fi
 
 for include in "${CUDA_HOME:-/usr/local/cuda}/include" /usr/local/cuda/include; do

@@ -12,5 +12,6 @@ command -v node >/dev/null || skip "no node, which drives the browser; scripts/s
   skip "node $(node --version) is too old for playwright-core, which needs 20"
 [[ -d $tree/page/node_modules/playwright-core ]] ||
   skip "no page/node_modules; scripts/setup.sh installs it"
-command -v chromium >/dev/null || skip "no chromium; scripts/setup.sh --browser installs it"
+command -v chromium-headless-shell >/dev/null ||
+  skip "no chromium-headless-shell; scripts/setup.sh --browser installs it"
 node "$tree/page/page_test.js" "$assay" "$tree"
