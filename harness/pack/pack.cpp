@@ -30,8 +30,8 @@ static nlohmann::json value_json(const Value& value) {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PackCode, arch, offset, bytes, hash, symbols)
 // Problems and configurations have no names in the index, and places are checked: row_json() and
 // read_row() have these.
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PackRow, time_ns, baseline, baseline_ns, first_ns, algorithm,
-                                   cublas, regret, verified, measured_code)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PackRow, time_ns, baseline, baseline_ns, first_ns, cublas,
+                                   regret, verified, measured_code)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceInfo, name, uuid, driver, cc, sm_count, smem_optin_bytes,
                                    l2_bytes, memory_bytes)
 
@@ -55,6 +55,7 @@ std::string index_hash(std::string_view index) {
 
 nlohmann::json row_json(const PackRow& row) {
   nlohmann::json json = row;
+  json["algorithm"] = row.algorithm;
   json["kernel"] = row.kernel;
   json["codes"] = row.codes;
   json["fast_for"] = row.fast_for;
@@ -167,7 +168,8 @@ class IndexReader {
     for (const double value : {row.time_ns, row.baseline_ns, row.first_ns, row.regret}) {
       if (!std::isfinite(value) || value < 0) fail("a time or a ratio is no number from 0 on");
     }
-    index(source.at("algorithm"), kMostAlgorithms + 1, "algorithm");
+    row.algorithm =
+        static_cast<int>(index(source.at("algorithm"), kMostAlgorithms + 1, "algorithm"));
     for (const nlohmann::json& other : list(source.at("fast_for"))) {
       row.fast_for.push_back(index(other, num_rows, "the row"));
     }

@@ -122,8 +122,9 @@ const char* describe(DataKind kind);
 /// NaN as f32, and each half of it is a NaN as bf16 and as f16.
 constexpr std::uint32_t kPoisonWord = 0x7FA57FA5;
 
-/// The kernels of support.cu on a stream. Each call enqueues one of them, unless it says that it
-/// waits. Pointers are to device memory, and results go to device memory. All throw CudaError.
+/// The kernels of support.cu on a stream. Each function enqueues one kernel, or says that the
+/// function waits. Pointers are to device memory, and results go to device memory. All functions
+/// throw CudaError.
 class SupportKernels {
  public:
   SupportKernels(const Driver& driver, CUstream stream, const std::string& cubin, int sm_count);

@@ -27,8 +27,8 @@ class Tuner {
 
   /// All problems of the sweep, in its order.
   void run();
-  /// The problems that it takes from `problems`; one that fails is given back. `gpu`: which one it
-  /// is of those that take from it, if there are several.
+  /// Takes problems from `problems` until none is left; a problem that fails is given back. `gpu`
+  /// numbers this GPU among several that take from `problems`.
   void run(ProblemQueue& problems, std::optional<std::size_t> gpu);
   /// Reserves the problems of which the store has trials of this device for it, as `gpu`.
   void reserve(ProblemQueue& problems, std::size_t gpu) const;
