@@ -61,14 +61,14 @@ void set_specials(Warp& warp, const Program& program) {
   }
 }
 
-std::unique_ptr<BlockState> make_block(ClusterState& cluster, const Extents& index,
-                                       std::uint32_t rank, SpareRegisters& spare) {
+std::unique_ptr<BlockState> make_block(ClusterState& cluster, std::uint32_t rank,
+                                       SpareRegisters& spare) {
   const LaunchState& launch = cluster.launch;
   const Program& program = launch.program;
   auto block = std::make_unique<BlockState>();
   block->cluster = &cluster;
-  block->index = index;
   block->rank = rank;
+  block->index = launch.shape.block_of(cluster.number_of(*block));
   block->num_threads = static_cast<std::uint32_t>(volume(launch.shape.block));
   const std::size_t align = program.dynamic_align;
   // What nobody wrote is not zero.
@@ -77,7 +77,7 @@ std::unique_ptr<BlockState> make_block(ClusterState& cluster, const Extents& ind
       std::byte{0xff});  // NaN, as any float
   block->shadow.resize(block->shared.size() / 4 + 1);
   const std::size_t num_warps = (block->num_threads + 31) / 32;
-  const auto slots = static_cast<std::size_t>(program.num_slots) * 32;
+  const auto slots = program.register_slots.size() * 32;
   if (!spare.empty()) {
     block->storage = std::move(spare.back());
     spare.pop_back();
@@ -108,13 +108,10 @@ std::unique_ptr<BlockState> make_block(ClusterState& cluster, const Extents& ind
 }
 
 /// Makes zeros of all that the instructions that ran may have written.
-void clear_registers(Warp& warp) {
-  const std::vector<std::uint32_t>& storage = warp.block->storage;
+void clear_registers(Warp& warp, const Program& program) {
   for (std::size_t i = 0; i < warp.last_run.size(); ++i) {
-    if (warp.last_run[i] == 0) continue;
-    for (const std::int32_t slot : warp.ops()[i].writes) {
-      std::uint32_t* const at = warp.at(slot);  // up to 128 bits a lane
-      std::fill_n(at, std::min<std::ptrdiff_t>(128, storage.data() + storage.size() - at), 0);
+    for (const std::int32_t slot : program.ops[i].writes) {
+      if (warp.last_run[i] != 0) std::fill_n(warp.at(slot), 32 * program.register_slots[slot], 0);
     }
   }
 }
@@ -125,14 +122,8 @@ ClusterState::ClusterState(LaunchState& of_launch, std::uint64_t index_of, Spare
     : launch(of_launch),
       index(index_of),
       random(of_launch.options.seed * 0x9e3779b97f4a7c15ull + index_of) {
-  const Extents& size = launch.shape.cluster;
-  Extents clusters = launch.shape.grid;
-  for (std::size_t i = 0; i < 3; ++i) clusters[i] /= size[i];
-  const Extents at = place_in(clusters, index);
-  for (std::uint32_t rank = 0; rank < volume(size); ++rank) {
-    Extents block = place_in(size, rank);
-    for (std::size_t i = 0; i < 3; ++i) block[i] += at[i] * size[i];
-    blocks.push_back(make_block(*this, block, rank, spare));
+  for (std::uint32_t rank = 0; rank < volume(launch.shape.cluster); ++rank) {
+    blocks.push_back(make_block(*this, rank, spare));
     for (Warp& warp : blocks.back()->warps) warps.push_back(&warp);
   }
   const Clock clock(num_actors(*this));
@@ -157,7 +148,7 @@ void ClusterState::leave(SpareRegisters& spare) {
   LeftLocal* const left = launch.options.left_local;
   for (const auto& block : blocks) {
     if (left != nullptr) left->leave(number_of(*block), launch.program.local_bytes, block->local);
-    for (Warp& warp : block->warps) clear_registers(warp);
+    for (Warp& warp : block->warps) clear_registers(warp, launch.program);
     spare.push_back(std::move(block->storage));
   }
 }

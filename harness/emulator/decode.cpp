@@ -204,9 +204,9 @@ class KernelDecoder {
   }
 
   std::int32_t new_slot(int bits) {
-    const std::int32_t slot = program_.num_slots;
-    program_.num_slots += bits == 128 ? 4 : bits == 64 ? 2 : 1;
-    return slot;
+    const std::uint8_t slots = bits == 128 ? 4 : bits == 64 ? 2 : 1;
+    program_.register_slots.resize(program_.register_slots.size() + slots, slots);
+    return static_cast<std::int32_t>(program_.register_slots.size()) - slots;
   }
 
   std::int32_t special(const std::string& name, std::uint64_t offset, bool is_wide) {

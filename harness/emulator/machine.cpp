@@ -195,7 +195,7 @@ void check_launch(const Program& program, const LaunchShape& shape) {
   check(threads, program.kernel->max_threads, "threads of a block");
   check(cluster, 16, "blocks of a cluster");
   check(program.shared_bytes + shape.dynamic_shared_bytes, 227 << 10, "bytes of shared memory");
-  const std::uint64_t thread_bytes = std::uint64_t{4} * program.num_slots + program.local_bytes;
+  const std::uint64_t thread_bytes = 4 * program.register_slots.size() + program.local_bytes;
   check(thread_bytes * ((threads + 31) / 32 * 32) * cluster, kMaxClusterBytes,
         "bytes of registers and local memory of a cluster");
 }

@@ -77,6 +77,15 @@ struct LaunchShape {
   /// Of a cooperative launch, whose blocks are all resident: the address of two words, 0 at first,
   /// in which its blocks count who is at the grid's barrier. 0: it is none.
   std::uint64_t grid_workspace = 0;
+
+  /// Where the block of a number is; blocks are numbered cluster by cluster.
+  Extents block_of(std::uint64_t number) const {
+    Extents clusters = grid, place = place_in(cluster, number % volume(cluster));
+    for (std::size_t i = 0; i < 3; ++i) clusters[i] /= cluster[i];
+    const Extents at = place_in(clusters, number / volume(cluster));
+    for (std::size_t i = 0; i < 3; ++i) place[i] += at[i] * cluster[i];
+    return place;
+  }
 };
 
 struct MachineOptions {

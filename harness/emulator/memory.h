@@ -14,11 +14,10 @@ namespace assay::emulator {
 
 enum class MemoryAccess { read, write };
 
-/// The last plain write to four bytes: numbers of the launch, its cluster, block and op.
+/// The last plain write to four bytes. It is small, for memory is waited for, mostly.
 struct GlobalWrite {
-  std::uint32_t launch, cluster, block, op;
-  std::uint32_t thread, bytes;  // of the block; a bit for each
-  std::uint64_t time;           // LaunchState::num_strong
+  std::uint32_t block, time;  // ClusterState::number_of(), LaunchState::num_strong
+  std::uint32_t launch : 28, bytes : 4, op : 22, thread : 10;  // a bit for each of the bytes
 };
 
 /// A range of addresses with the same rights.
@@ -39,7 +38,7 @@ struct MemoryRange {
 class Memory {
  public:
   static constexpr std::size_t kPageBytes = 4096;
-  static constexpr std::size_t kMostNotedWords = 8 << 20;  // 32 MiB, with 256 MiB of notes
+  static constexpr std::size_t kMostNotedWords = 8 << 20;  // 32 MiB, with 128 MiB of notes
 
   /// Of so many bytes, beside what add() names. Throws Error when the host lacks the addresses.
   explicit Memory(std::size_t capacity_bytes = 0);

@@ -75,7 +75,7 @@ void note_bad_read(Warp& warp, BadRead bad, std::span<const std::int32_t> slots,
   });
   const auto index = static_cast<std::uint32_t>(known - warp.bad_reads.begin());
   if (known == warp.bad_reads.end()) warp.bad_reads.push_back(std::move(bad));
-  warp.bad_values.resize(warp.block->cluster->launch.program.num_slots);
+  warp.bad_values.resize(warp.block->cluster->launch.program.register_slots.size());
   for (const std::int32_t slot : slots) {
     BadValue& value = warp.bad_values[slot];
     value = {value.lanes | lanes, index};
@@ -99,7 +99,7 @@ bool drop_unused_read(Warp& writer, const ShadowWord::Note& read, std::size_t at
   if (read.actor >= warps_of(cluster) || !loads_registers(load)) return false;
   Warp& reader = *cluster.warps[read.actor];
   if (reader.last_run[read.op] != read.event) return false;  // it has read again
-  reader.bad_values.resize(cluster.launch.program.num_slots);
+  reader.bad_values.resize(cluster.launch.program.register_slots.size());
   const BadValue& first = reader.bad_values[load.writes[0]];  // bad since another byte was written?
   if (first.lanes == ~0u && reader.bad_reads[first.read].op == &load) return true;
   std::vector<std::int32_t> holders = load.writes;
@@ -249,13 +249,14 @@ void note_global(Warp& warp, int lane, const std::byte* at, std::uint32_t bytes,
   LaunchState& launch = block.cluster->launch;
   std::atomic<bool>& is_written = launch.is_written[range->begin / 512 % launch.is_written.size()];
   if (range->writes == nullptr || (written == nullptr && !is_written)) return;
-  is_written = true;
-  const Extents &grid = launch.shape.grid, &place = block.index;
-  const std::uint32_t number = (place[2] * grid[1] + place[1]) * grid[0] + place[0];
-  const auto op = static_cast<std::uint32_t>(warp.op - warp.ops().data());
-  const auto cluster = static_cast<std::uint32_t>(block.cluster->index);
-  const std::uint32_t thread = warp.first_thread() + lane;
-  GlobalWrite now{launch.number, cluster, number, op, thread, 0, launch.num_strong};
+  if (!is_written) is_written = true;
+  const std::uint64_t cluster = block.cluster->index, cluster_blocks = volume(launch.shape.cluster);
+  GlobalWrite now;
+  now.block = static_cast<std::uint32_t>(block.cluster->number_of(block));
+  now.time = static_cast<std::uint32_t>(launch.num_strong);
+  now.launch = launch.number & 0xfff'ffffu;
+  now.op = static_cast<std::uint32_t>(warp.op - warp.ops().data()) & 0x3f'ffffu;
+  now.thread = (warp.first_thread() + lane) & 0x3ffu;
   const auto& last = launch.last_strong;
   std::unique_lock<std::mutex> lock;
   for (std::uint32_t done = 0; done < bytes;) {
@@ -267,22 +268,22 @@ void note_global(Warp& warp, int lane, const std::byte* at, std::uint32_t bytes,
     }
     GlobalWrite& word = range->writes[offset / 4];
     const GlobalWrite before = word;
-    now.bytes = ((1u << in_word) - 1) << offset % 4;
-    const bool is_other = before.launch == now.launch && before.cluster != now.cluster &&
-                          (before.bytes & now.bytes) != 0;
+    now.bytes = ((1u << in_word) - 1) << offset % 4 & 0xf;
+    const bool is_other = before.launch == now.launch && (before.bytes & now.bytes) != 0 &&
+                          before.block / cluster_blocks != cluster;
     // Several blocks may write the same, and then read it.
     const bool is_same = written != nullptr && are_same(at + done, written + done, in_word);
     if (is_other && is_same) word.bytes = 0;
     if (written != nullptr && !is_same) word = now;
     done += in_word;
-    const std::uint64_t earlier_of_both =
-        std::min<std::uint64_t>(last[before.cluster % last.size()], last[cluster % last.size()]);
-    if (!is_other || is_same || earlier_of_both > before.time) continue;
+    if (!is_other || is_same) continue;
+    const std::uint64_t of_earlier = last[before.block / cluster_blocks % last.size()];
+    if (std::min<std::uint64_t>(of_earlier, last[cluster % last.size()]) > before.time) continue;
     const Op& earlier = warp.ops()[before.op];
     std::string text = fmt::format(
         "{} {} bytes at {:#x}, which {}{} of block ({}), thread ({}) wrote; nothing orders the two",
         written != nullptr ? "writes" : "reads", bytes, address, earlier.source->opcode,
-        line_text(earlier), fmt::join(place_in(grid, before.block), ","),
+        line_text(earlier), fmt::join(launch.shape.block_of(before.block), ","),
         fmt::join(place_in(launch.shape.block, before.thread), ","));
     if (written != nullptr) return warp.report(FindingKind::race, text, lane);
     // A step of a sort in place reads pairs, and leaves those alone that other blocks sort.
