@@ -1,7 +1,14 @@
 // Outputs: poison before a launch; guard zones, comparison, sums and order after it.
 
+// The first place of 16 bytes at an address or behind it.
+__device__ u64 first_vector(u64 address) { return (address + 15) / 16 * 16; }
+__device__ uint4 poison_vector() { return {kPoisonWord, kPoisonWord, kPoisonWord, kPoisonWord}; }
+
 extern "C" __global__ void assay_poison(u32* words, i64 n) {
-  for (i64 i = first_index(); i < n; i += stride()) words[i] = kPoisonWord;
+  for (i64 i = first_index(); i < n / 4; i += stride()) {
+    reinterpret_cast<uint4*>(words)[i] = poison_vector();
+  }
+  for (i64 i = n / 4 * 4 + first_index(); i < n; i += stride()) words[i] = kPoisonWord;
 }
 
 // One block fills an SM's shared memory.
@@ -10,7 +17,7 @@ extern "C" __global__ void assay_fill_shared(u32 bytes) {
   for (u32 i = threadIdx.x; i < bytes / 4; i += blockDim.x) shared[i] = kPoisonWord;
 }
 
-// Mirrors GuardZone in support_kernels.h. It ends at a whole word.
+// Mirrors GuardZone in support_kernels.h. It ends at a multiple of 16.
 struct GuardZone {
   u64 begin, end;
 };
@@ -19,21 +26,18 @@ __device__ u8 poison_byte(u64 address) {
   return address % 2 == 0 ? (u8)(kPoisonHalf & 0xFF) : (u8)(kPoisonHalf >> 8);
 }
 
-// The first whole word of a zone; up to three bytes lie ahead of it.
-__device__ u64 first_word(const GuardZone& zone) { return (zone.begin + 3) / 4 * 4; }
-
 // Every launch of the two has so many blocks for each zone.
 constexpr int kBlocksPerZone = 16;
 
 extern "C" __global__ void assay_poison_zones(const GuardZone* zones) {
   const GuardZone zone = zones[blockIdx.x / kBlocksPerZone];
   const u64 thread = blockIdx.x % kBlocksPerZone * (u64)blockDim.x + threadIdx.x;
-  const u64 words = first_word(zone);
-  if (zone.begin + thread < words) {
+  const u64 vectors = first_vector(zone.begin);
+  if (zone.begin + thread < vectors) {
     *reinterpret_cast<u8*>(zone.begin + thread) = poison_byte(zone.begin + thread);
   }
-  for (u64 at = words + 4 * thread; at < zone.end; at += 4 * kBlocksPerZone * (u64)blockDim.x) {
-    *reinterpret_cast<u32*>(at) = kPoisonWord;
+  for (u64 at = vectors + 16 * thread; at < zone.end; at += 16 * kBlocksPerZone * blockDim.x) {
+    *reinterpret_cast<uint4*>(at) = poison_vector();
   }
 }
 
@@ -44,15 +48,18 @@ extern "C" __global__ void assay_guard_zones(const GuardZone* zones, u64* found)
   const int number = blockIdx.x / kBlocksPerZone;
   const GuardZone zone = zones[number];
   const u64 thread = blockIdx.x % kBlocksPerZone * (u64)blockDim.x + threadIdx.x;
-  const u64 words = first_word(zone);
+  const u64 vectors = first_vector(zone.begin);
   const auto look = [&](u64 at) {
     if (*reinterpret_cast<const u8*>(at) == poison_byte(at)) return;
     atomicMax(found + number, ~(number % 2 == 0 ? zone.end - 1 - at : at - zone.begin));
   };
-  if (zone.begin + thread < words) look(zone.begin + thread);
-  for (u64 at = words + 4 * thread; at < zone.end; at += 4 * kBlocksPerZone * (u64)blockDim.x) {
-    if (*reinterpret_cast<const u32*>(at) == kPoisonWord) continue;
-    for (int i = 0; i < 4; ++i) look(at + i);
+  if (zone.begin + thread < vectors) look(zone.begin + thread);
+  for (u64 at = vectors + 16 * thread; at < zone.end; at += 16 * kBlocksPerZone * blockDim.x) {
+    const uint4 now = *reinterpret_cast<const uint4*>(at);
+    const bool is_whole = now.x == kPoisonWord && now.y == kPoisonWord && now.z == kPoisonWord &&
+                          now.w == kPoisonWord;
+    if (is_whole) continue;
+    for (int i = 0; i < 16; ++i) look(at + i);
   }
 }
 

@@ -14,6 +14,8 @@ namespace {
 constexpr std::int64_t kThreads = 256;  // support.cu's kThreads
 // Eight blocks of 256 threads fill an SM's 2048 threads; every kernel strides over the rest.
 constexpr std::int64_t kBlocksPerSm = 8;
+// Elements that a thread adds up, before blocks do: on the emulator most of the work was theirs.
+constexpr std::int64_t kAddedUp = 8;
 
 constexpr std::int64_t kBlocksPerZone = 16;  // support.cu's kBlocksPerZone
 
@@ -28,8 +30,8 @@ constexpr const char* kNames[] = {
 
 /// A warp for each row of each block.
 std::int64_t lanes_of(const Blocks& blocks) {
-  constexpr std::int64_t kLanes = 32, kLeast = 256;
-  return std::max(kLeast, kLanes * blocks.batch * blocks.rows * blocks.across);
+  constexpr std::int64_t kLanes = 32;
+  return kLanes * blocks.batch * blocks.rows * blocks.across;
 }
 
 }  // namespace
@@ -109,19 +111,18 @@ template <typename... Args>
 void SupportKernels::launch(const char* name, std::int64_t threads, Args... args) const {
   const std::int64_t blocks =
       std::clamp<std::int64_t>((threads + kThreads - 1) / kThreads, 1, sm_count_ * kBlocksPerSm);
-  launch_blocks(name, {blocks, threads == 1 ? 1 : kThreads, stream_}, as_parameter(args)...);
+  launch_blocks(name, {blocks, kThreads, stream_}, as_parameter(args)...);
 }
 
 void SupportKernels::fill(Generator generator, DType dtype, CUdeviceptr out, std::int64_t elements,
                           std::uint64_t key, double first, double second, double third,
                           double fourth, std::uint64_t places) const {
-  launch("fill", std::max<std::int64_t>(elements, 2), generator, dtype, out, elements, key, first,
-         second, third, fourth, places);
+  launch("fill", elements, generator, dtype, out, elements, key, first, second, third, fourth,
+         places);
 }
 
 void SupportKernels::hash(CUdeviceptr data, std::size_t bytes, CUdeviceptr sum) const {
-  // At least a warp, because the kernel adds up by warps.
-  launch("hash", std::max<std::int64_t>(static_cast<std::int64_t>(bytes / 8), kThreads), data,
+  launch("hash", static_cast<std::int64_t>(bytes / 8) / kAddedUp, data,
          static_cast<std::uint64_t>(bytes), sum);
 }
 
@@ -153,13 +154,13 @@ void SupportKernels::guard_zones(CUdeviceptr zones, std::int64_t num_zones,
 void SupportKernels::compare(DType dtype, CUdeviceptr out, DType reference_dtype,
                              CUdeviceptr reference, CUdeviceptr terms, std::int64_t elements,
                              const ElementBound& bound, CUdeviceptr result) const {
-  launch("compare", std::max(elements, kThreads), dtype, out, reference_dtype, reference, terms,
-         elements, bound, result);
+  launch("compare", elements / kAddedUp, dtype, out, reference_dtype, reference, terms, elements,
+         bound, result);
 }
 
 void SupportKernels::sum(DType dtype, CUdeviceptr data, std::int64_t elements,
                          CUdeviceptr sum) const {
-  launch("sum", std::max(elements, kThreads), dtype, data, elements, sum);
+  launch("sum", elements / kAddedUp, dtype, data, elements, sum);
 }
 
 std::int64_t SupportKernels::sort_places(std::int64_t elements) {
@@ -186,19 +187,19 @@ void SupportKernels::copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) c
 
 void SupportKernels::sum_squares(DType dtype, CUdeviceptr data, std::int64_t elements,
                                  CUdeviceptr sum) const {
-  launch("sum_squares", std::max(elements, kThreads), dtype, data, elements, sum);
+  launch("sum_squares", elements / kAddedUp, dtype, data, elements, sum);
 }
 
 void SupportKernels::gather(DType dtype, CUdeviceptr data, std::int64_t first, std::int64_t step,
                             std::int64_t count, CUdeviceptr out) const {
-  launch("gather", std::max(count, kThreads), dtype, data, first, step, count, out);
+  launch("gather", count, dtype, data, first, step, count, out);
 }
 
 void SupportKernels::pointwise(Pointwise function, const Strided& a, const Strided& b, DType dtype,
                                CUdeviceptr out, const Rows& size, const Strided& a_terms,
                                const Strided& b_terms, CUdeviceptr terms, double slope) const {
-  launch("pointwise", std::max(size.rows * size.columns, kThreads), function, a, b, dtype, out,
-         size.rows, size.columns, a_terms, b_terms, terms, slope);
+  launch("pointwise", size.rows * size.columns, function, a, b, dtype, out, size.rows, size.columns,
+         a_terms, b_terms, terms, slope);
 }
 
 void SupportKernels::largest(DType dtype, CUdeviceptr data, const Blocks& blocks,
@@ -217,7 +218,7 @@ void SupportKernels::quantise(DType from, CUdeviceptr data, const Blocks& blocks
 void SupportKernels::scales(const Blocks& blocks, CUdeviceptr largest, const ScaleRule& rule,
                             const ScalePlaces& places, DType to, CUdeviceptr out) const {
   const std::int64_t outer = places.transpose ? blocks.across : blocks.down;
-  launch("scales", std::max(blocks.batch * outer * places.width, kThreads), blocks, largest,
+  launch("scales", blocks.batch * outer * places.width, blocks, largest,
          static_cast<float>(rule.limit), rule.powers_of_two, places.transpose, places.width, to,
          out);
 }
@@ -231,7 +232,7 @@ void SupportKernels::dequantise(DType from, CUdeviceptr data, const Blocks& bloc
 
 void SupportKernels::square(DType from, CUdeviceptr data, std::int64_t elements, DType to,
                             CUdeviceptr out) const {
-  launch("square", std::max(elements, kThreads), from, data, elements, to, out);
+  launch("square", elements, from, data, elements, to, out);
 }
 
 void SupportKernels::rowwise(Rowwise function, const Strided& x, const Strided& weight,
@@ -245,22 +246,22 @@ void SupportKernels::gather_rows(const Strided& x, std::int64_t x_rows, const St
                                  const Strided& weight, std::int64_t top, DType dtype,
                                  CUdeviceptr out, const Rows& size, const Strided& x_terms,
                                  CUdeviceptr terms) const {
-  launch("gather_rows", std::max(size.rows * size.columns, kThreads), x, x_rows, index, weight, top,
-         dtype, out, size.rows, size.columns, x_terms, terms);
+  launch("gather_rows", size.rows * size.columns, x, x_rows, index, weight, top, dtype, out,
+         size.rows, size.columns, x_terms, terms);
 }
 
 void SupportKernels::scatter_rows(const Strided& x, std::int64_t x_rows, const Strided& index,
                                   DType dtype, CUdeviceptr out, const Rows& size,
                                   const Strided& x_terms, CUdeviceptr terms) const {
-  launch("scatter_rows", std::max(size.rows * size.columns, kThreads), x, x_rows, index, dtype, out,
-         size.rows, size.columns, x_terms, terms);
+  launch("scatter_rows", size.rows * size.columns, x, x_rows, index, dtype, out, size.rows,
+         size.columns, x_terms, terms);
 }
 
 void SupportKernels::vary(DataKind kind, DType dtype, CUdeviceptr data, std::int64_t elements,
                           std::int64_t columns, std::uint64_t key, double mean, double std) const {
   if (kind == DataKind::planted) {
     const std::int64_t rows = elements / std::max<std::int64_t>(columns, 1);
-    launch("plant", std::max<std::int64_t>(rows, 2), dtype, data, rows, columns, key, std);
+    launch("plant", rows, dtype, data, rows, columns, key, std);
     return;
   }
   launch("vary", elements, kind, dtype, data, elements, columns, key, mean, std);
@@ -295,22 +296,22 @@ int SupportKernels::narrow(CUstream stream, int free_threads, std::uint64_t time
 
 void SupportKernels::veil(CUdeviceptr data, std::size_t bytes, std::uint64_t key) const {
   const auto count = static_cast<std::int64_t>(bytes);
-  launch("veil", std::max(count / 4, kThreads), data, count, key);
+  launch("veil", count / 4, data, count, key);
 }
 
 void SupportKernels::poison(CUdeviceptr begin, std::size_t bytes) const {
   const auto words = static_cast<std::int64_t>(bytes / sizeof kPoisonWord);
-  launch("poison", std::max<std::int64_t>(words, 2), begin, words);
+  launch("poison", words / 16, begin, words);
 }
 
 void SupportKernels::read(CUdeviceptr data, std::size_t bytes) const {
   const auto vectors = static_cast<std::int64_t>(bytes / 16);
-  launch("read", std::max(vectors, kThreads), data, vectors, sink_.get());
+  launch("read", vectors, data, vectors, sink_.get());
 }
 
 void SupportKernels::hold(CUdeviceptr published, std::uint32_t ticket,
                           CUdeviceptr timed_out) const {
-  launch("hold", 1, published, ticket, timed_out);
+  launch_blocks("hold", {1, 1, stream_}, published, ticket, timed_out);
 }
 
 // One thread for each SM. An idle GPU spreads them out, so one of them runs on the first SM, which
@@ -319,6 +320,6 @@ void SupportKernels::stamp(CUdeviceptr stamp) const {
   launch_blocks("stamp", {sm_count_, 1, stream_}, stamp);
 }
 
-void SupportKernels::empty() const { launch("empty", 1); }
+void SupportKernels::empty() const { launch_blocks("empty", {1, 1, stream_}); }
 
 }  // namespace assay

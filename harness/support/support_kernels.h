@@ -53,7 +53,7 @@ struct Stamp {
   std::uint64_t cycles = 0;
 };
 
-/// Memory beside a buffer that no kernel may write. It ends at a whole word of 4 bytes. Mirrors the
+/// Memory beside a buffer that no kernel may write. It ends at a multiple of 16 bytes. Mirrors the
 /// struct in support.cu.
 struct GuardZone {
   CUdeviceptr begin = 0;
@@ -212,9 +212,10 @@ class SupportKernels {
                     CUdeviceptr terms = 0) const;
   /// Makes random bits of what is there, or, with the same key, takes that back.
   void veil(CUdeviceptr data, std::size_t bytes, std::uint64_t key) const;
-  /// Fills `bytes`, a multiple of 4, with the poison word. A memset of the driver does so, too, but
-  /// ahead of a sample it slows the work down, by 1 us of 18.6 where it was looked at (a split-K
-  /// product on an H200), whatever else runs between the two; this does not.
+  /// Fills `bytes`, a multiple of 4, at a multiple of 16 with the poison word. A memset of the
+  /// driver does so, too, but ahead of a sample it slows the work down, by 1 us of 18.6 where it
+  /// was looked at (a split-K product on an H200), whatever else runs between the two; this does
+  /// not.
   void poison(CUdeviceptr begin, std::size_t bytes) const;
   /// Fills the shared memory of all SMs with the poison word, so that nothing of an earlier launch
   /// is left there.
