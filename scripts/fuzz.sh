@@ -14,12 +14,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build_only='' run=run sanitize=--sanitize
+build_only='' run=run
 [ "${1:-}" != --build-only ] || { build_only=yes; shift; }
-[ "${1:-}" != --once ] || { run=run_once sanitize=''; shift; }
+[ "${1:-}" != --once ] || { run=run_once; shift; }
 seconds=${1:-3600}
 [[ $seconds =~ ^[0-9]+$ ]] || { sed -n '5,8s/# //p' "$0" >&2; exit 2; }
-mapfile -t all < <(sed -nE 's/^assay_fuzz\((\w+) .*/\1/p' CMakeLists.txt)
+all=(harness/tests/fuzz/*_fuzz.cpp)
+all=("${all[@]##*/}")
+all=("${all[@]%_fuzz.cpp}")
 targets=("${@:2}")
 [ ${#targets[@]} -gt 0 ] || targets=("${all[@]}")
 for target in "${targets[@]}"; do
@@ -27,7 +29,11 @@ for target in "${targets[@]}"; do
     { echo "fuzz: no target '$target'; there are ${all[*]}" >&2; exit 2; }
 done
 
-scripts/build.sh $sanitize "${targets[@]/%/_fuzz}"
+if [ $run = run_once ]; then
+  scripts/build.sh fuzz_once
+else
+  scripts/build.sh --sanitize "${targets[@]/%/_fuzz}"
+fi
 
 # The files of this repository are what mutation begins with.
 seeds=build-fuzz/seeds
@@ -91,7 +97,7 @@ done
 
 run_once() {
   local log=build-fuzz/$1.log
-  count=$(build/"$1"_fuzz build-fuzz/seeds/"$1" 2>"$log") ||
+  count=$(build/fuzz_once "$1" build-fuzz/seeds/"$1" 2>"$log") ||
     { printf '%-14s FOUND: %s\n' "$1" "$(tail -n 1 "$log")"; return 1; }
   printf '%-14s %6d inputs  no finding\n' "$1" "$count"
 }

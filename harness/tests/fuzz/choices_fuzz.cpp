@@ -5,7 +5,7 @@
 
 namespace assay {
 
-void read_input(std::string_view text) {
+void fuzz_choices(std::string_view text) {
   static const InputFile file("choices.txt");
   try {
     const Choices choices = read_choices(load_source(file.with(text)));

@@ -22,7 +22,7 @@ void look_at(const Code& code) {
 
 }  // namespace
 
-void read_input(std::string_view text) {
+void fuzz_code(std::string_view text) {
   try {
     look_at(read_ptx(text, "x.ptx"));
   } catch (const UsageError&) {

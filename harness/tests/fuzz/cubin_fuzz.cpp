@@ -7,7 +7,7 @@
 
 namespace assay {
 
-void read_input(std::string_view text) {
+void fuzz_cubin(std::string_view text) {
   constexpr std::int64_t kMostBytes = (1 << 14) - 1;  // a size has 14 bits
   for (const auto& [name, sizes] : entries_of(text)) {
     for (const std::int64_t size : sizes) {

@@ -7,7 +7,7 @@
 
 namespace assay {
 
-void read_input(std::string_view text) {
+void fuzz_expression(std::string_view text) {
   Symbols symbols;
   for (const char* name : {"M", "N", "K", "BLOCK", "row", "device.cc"}) symbols.add(name);
   constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();

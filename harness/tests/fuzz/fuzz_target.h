@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <string_view>
 
@@ -9,9 +7,9 @@
 
 namespace assay {
 
-/// Reads one input. It may refuse it with what the reader is documented to throw, which it catches;
-/// anything else is a finding. Each target defines it.
-void read_input(std::string_view text);
+// NAME_fuzz.cpp has the function `void fuzz_NAME(std::string_view text)`, which reads one input. It
+// may refuse the input with what the reader is documented to throw, which it catches; anything else
+// is a finding.
 
 /// The file in which an input is shown to a reader of files.
 class InputFile {
@@ -26,10 +24,3 @@ class InputFile {
 };
 
 }  // namespace assay
-
-/// What libFuzzer calls.
-extern "C" inline __attribute__((used)) int LLVMFuzzerTestOneInput(const std::uint8_t* bytes,
-                                                                   std::size_t size) {
-  assay::read_input({reinterpret_cast<const char*>(bytes), size});
-  return 0;
-}

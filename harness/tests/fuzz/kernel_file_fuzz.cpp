@@ -7,7 +7,7 @@
 
 namespace assay {
 
-void read_input(std::string_view text) {
+void fuzz_kernel_file(std::string_view text) {
   static const InputFile file("fuzz.yaml");
   static const auto source = file.folder().write("fuzz.cu", "");
   static const DeviceInfo device = nominal_device("90a");

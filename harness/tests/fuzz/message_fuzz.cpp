@@ -40,7 +40,7 @@ const Form& form_of(char lead) {
 
 }  // namespace
 
-void read_input(std::string_view text) {
+void fuzz_message(std::string_view text) {
   if (text.empty()) return;
   const Form& form = form_of(text[0]);
   text.remove_prefix(1);

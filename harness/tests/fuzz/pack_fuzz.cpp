@@ -7,7 +7,7 @@
 
 namespace assay {
 
-void read_input(std::string_view text) {
+void fuzz_pack(std::string_view text) {
   try {
     const std::string bytes =
         text.starts_with('{') ? seal_pack(std::string(text), "machine code") : std::string(text);

@@ -5,7 +5,7 @@
 
 namespace assay {
 
-void read_input(std::string_view text) {
+void fuzz_ptxas_report(std::string_view text) {
   CompileReport report;
   take_ptxas_report(text, report);
 }

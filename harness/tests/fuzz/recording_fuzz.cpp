@@ -20,7 +20,7 @@ void check_written_again(const Recording& recording, const std::filesystem::path
 
 }  // namespace
 
-void read_input(std::string_view text) {
+void fuzz_recording(std::string_view text) {
   static const InputFile plain("x.jsonl");
   static const InputFile packed("x.jsonl.gz");
   try {

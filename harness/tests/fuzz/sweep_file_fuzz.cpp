@@ -6,7 +6,7 @@
 
 namespace assay {
 
-void read_input(std::string_view text) {
+void fuzz_sweep_file(std::string_view text) {
   static const InputFile file("fuzz.yaml");
   try {
     load_sweep(file.with(text), std::filesystem::path(ASSAY_SOURCE_DIR) / "kernels");

@@ -6,7 +6,7 @@
 
 namespace assay {
 
-void read_input(std::string_view text) {
+void fuzz_tuner_file(std::string_view text) {
   static const InputFile plain("x.json");
   static const InputFile packed("x.json.gz");
   static const InputFile table("x.csv");
