@@ -128,13 +128,17 @@ VerifyReport verify_winners(const VerifyOptions& options) {
   {
     const Store store = open_results(options.results);
     path = store.path();
-    const Filter filter = options.results.filter(Status::correct);
+    Filter filter = options.results.filter(Status::correct);
+    filter.kernel.clear();  // a verdict is of all kernels that competed
     winners = winners_of(tuned_tables(store.results(filter, TunedTrials()), Screened::hide), store);
+    std::erase_if(winners, [&](const Winner& winner) {
+      return !options.results.kernel.empty() && winner.row.best.kernel != options.results.kernel;
+    });
   }
   Store store = Store::open(path);
   Report report(options.json);
   if (winners.empty()) {
-    print_err("no verdict on {} in {}; winners of a re-rank are verified\n",
+    print_err("no winner of {} in {}; winners of a re-rank are verified\n",
               asked_for(options.results), path.string());
     return {report.finish().document, kExitNo};
   }

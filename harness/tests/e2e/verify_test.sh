@@ -150,9 +150,24 @@ ASSAY_FAKE_CUDA=illegal_address@30 document
 says '"passed": false'
 says 'ILLEGAL_ADDRESS'
 
+# A verdict is of all kernels that competed. Once `--kernel` found none where several did.
+sed 's/^sweep: .*/sweep: both/; s/^kernels: .*/kernels: [vector_add, forgets_tail]/' vector_add.yaml \
+  >both.yaml
+sweep both
+"$assay" best --json --db both.db >output || fail "best of two kernels: exit $?"
+winner=$(field 'best[0].kernel')
+for kernel in vector_add forgets_tail; do
+  "$assay" verify --db both.db --seeds 2 --launches 20 --kernel $kernel >output 2>&1
+  if [[ $kernel == "$winner" ]]; then
+    says "^N=1000 $kernel BLOCK"
+  else
+    says "no winner of kernel $kernel in both.db"
+  fi
+done
+
 # What cannot be verified, and why.
 verify 2 none.db 'there is no database none.db'
-verify 1 vector_add.db 'no verdict on problem N=7 in vector_add.db' --problem N=7
+verify 1 vector_add.db 'no winner of problem N=7 in vector_add.db' --problem N=7
 verify 2 forgets.jsonl 'expected the name of a database'
 verify 2 vector_add.db 'kernels: .*not exist: elsewhere' --kernels elsewhere
 mkdir elsewhere
