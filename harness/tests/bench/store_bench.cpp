@@ -150,7 +150,7 @@ void report(benchmark::State& state) {
       state,
       [](const Store& store) {
         PageData page([](const DeviceInfo&, const TunedRow&) { return KernelNow(); },
-                      [](const DeviceInfo&) { return Roofs(); },
+                      [](const DeviceInfo&) { return std::optional<Ceilings>(); },
                       [](const TrialRow&) { return Figures(); },
                       [](const TrialRow&, const std::string&) { return CodeCounts(); },
                       [](const TrialRow&, const std::string&) {});
