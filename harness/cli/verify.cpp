@@ -138,9 +138,9 @@ VerifyReport verify_winners(const VerifyOptions& options) {
   Store store = Store::open(path);
   Report report(options.json);
   if (winners.empty()) {
-    print_err("no winner of {} in {}; winners of a re-rank are verified\n",
-              asked_for(options.results), path.string());
-    return {report.finish().document, kExitNo};
+    const int exit_code =
+        say_none("winner", store, options.results, {}, "; winners of a re-rank are verified");
+    return {report.finish().document, exit_code};
   }
 
   const std::vector<TrialRow>& trials = winners.front().trials;
