@@ -84,7 +84,7 @@ struct Program {
   std::size_t parameter_bytes = 0;
   std::vector<Op> ops;
   std::vector<std::uint32_t> constants;
-  std::vector<std::uint8_t> register_slots;  // of each: how many the register has that begins here
+  std::vector<std::uint8_t> register_slots;  // for each slot: how many its register takes
   std::vector<SpecialValue> specials;
   std::size_t shared_bytes = 0;  // static, from kSharedBegin on
   std::size_t dynamic_align = 16;

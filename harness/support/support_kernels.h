@@ -212,10 +212,9 @@ class SupportKernels {
                     CUdeviceptr terms = 0) const;
   /// Makes random bits of what is there, or, with the same key, takes that back.
   void veil(CUdeviceptr data, std::size_t bytes, std::uint64_t key) const;
-  /// Fills `bytes`, a multiple of 4, at a multiple of 16 with the poison word. A memset of the
-  /// driver does so, too, but ahead of a sample it slows the work down, by 1 us of 18.6 where it
-  /// was looked at (a split-K product on an H200), whatever else runs between the two; this does
-  /// not.
+  /// Fills `bytes` (a multiple of 4) at `begin` (a multiple of 16) with the poison word. A memset
+  /// of the driver slows down the work behind it, by 1 us of 18.6 for a split-K product on an H200,
+  /// whatever else runs between the two. This kernel does not.
   void poison(CUdeviceptr begin, std::size_t bytes) const;
   /// Fills the shared memory of all SMs with the poison word, so that nothing of an earlier launch
   /// is left there.

@@ -1,6 +1,7 @@
 #include "emulator/machine.h"
 
 #include <numeric>
+#include <set>
 
 #include "base/error.h"
 #include "run_ptx.h"
@@ -36,6 +37,17 @@ std::string found(const std::string& body, U num_threads = 64, const std::string
   run.shape.block = {num_threads, 1, 1};
   run.run_body(kPlace + body, globals);
   return run.findings();
+}
+
+TEST(LaunchShape, NumbersBlocksClusterByCluster) {
+  const LaunchShape shape = {.grid = {4, 6, 2}, .cluster = {2, 3, 1}};
+  EXPECT_EQ(shape.block_of(5), (Extents{1, 2, 0}));  // the last of the first cluster
+  EXPECT_EQ(shape.block_of(6), (Extents{2, 0, 0}));
+  EXPECT_EQ(shape.block_of(12), (Extents{0, 3, 0}));
+  EXPECT_EQ(shape.block_of(47), (Extents{3, 5, 1}));
+  std::set<Extents> blocks;
+  for (std::uint64_t number = 0; number < 48; ++number) blocks.insert(shape.block_of(number));
+  EXPECT_EQ(blocks.size(), 48u);
 }
 
 TEST(Machine, LanesThatPartedMeetAtThePostDominator) {
