@@ -36,12 +36,14 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "compile/precompiled_headers.h"
 
 namespace assay {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nvrtc::Unit, name, text, headers, options, entries, wants_ptx)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nvrtc::Unit, name, text, headers, options, entries, wants_ptx,
+                                   pre_include, includes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nvrtc::Output, ok, log, cubin, ptx, symbols, has_entries,
-                                   out_of_memory)
+                                   out_of_memory, precompiled)
 
 namespace {
 
@@ -55,7 +57,9 @@ constexpr double kLookPeriodS = 0.05;
 
 // A reply has to fit into a frame. The list names a header as often as it is included, and twenty
 // headers that each include the next one twice do that a million times.
-constexpr rlim_t kMaxListBytes = 4 << 20;
+constexpr std::size_t kMaxListBytes = 4 << 20;
+// NVRTC keeps at most 256 MiB of headers in a file.
+constexpr rlim_t kMaxPrecompiledBytes = 300 << 20;
 constexpr std::size_t kMaxChildLogBytes = 8 << 20;
 
 [[noreturn]] void fail(const char* what) {
@@ -63,9 +67,10 @@ constexpr std::size_t kMaxChildLogBytes = 8 << 20;
               std::generic_category().message(errno));
 }
 
-/// Reads and clears what stands on stderr.
+/// Reads what stands on stderr, at most kMaxListBytes of it, and clears it.
 std::string take_list() {
-  std::string list(static_cast<std::size_t>(::lseek(STDERR_FILENO, 0, SEEK_CUR)), '\0');
+  const auto num_bytes = static_cast<std::size_t>(::lseek(STDERR_FILENO, 0, SEEK_CUR));
+  std::string list(std::min(num_bytes, kMaxListBytes), '\0');
   const ssize_t size = ::pread(STDERR_FILENO, list.data(), list.size(), 0);
   list.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
   [[maybe_unused]] const int code = ::ftruncate(STDERR_FILENO, 0);
@@ -83,9 +88,17 @@ std::vector<std::string> parse_list(const std::string& list) {
   return {headers.begin(), headers.end()};
 }
 
-json compile_in_child(const Nvrtc& nvrtc, Nvrtc::Unit unit) {
+json compile_in_child(const Nvrtc& nvrtc, Nvrtc::Unit unit, PrecompiledHeaders& precompiled) {
   unit.options.insert(unit.options.end(), {"-Xcudafe", "--trace_includes"});
-  Nvrtc::Output output = nvrtc.compile(unit);
+  Nvrtc::Output output;
+  std::vector<std::string> headers;
+  if (PrecompiledHeaders::File* const file = precompiled.find(unit)) {
+    if (file->headers.empty()) file->headers = parse_list(take_list());
+    headers = file->headers;
+    output = precompiled.compile(unit, *file);
+  }
+  // What fails is compiled as it was written, so that all that is said is of what was written.
+  if (!output.ok) output = nvrtc.compile(unit);
   if (!output.knows_options) {
     // NVRTC 13.0 knows the two, which are in no manual. Another may not, and then lists nothing.
     unit.options.resize(unit.options.size() - 2);
@@ -107,7 +120,9 @@ json compile_in_child(const Nvrtc& nvrtc, Nvrtc::Unit unit) {
     output.log.replace(kMaxChildLogBytes / 2, output.log.size() - kMaxChildLogBytes, "\n...\n");
   }
   json reply = output;
-  reply["headers"] = parse_list(list);
+  const std::vector<std::string> others = parse_list(list);
+  headers.insert(headers.end(), others.begin(), others.end());
+  reply["headers"] = headers;
   return reply;
 }
 
@@ -136,6 +151,13 @@ void leave_working_directory() {
   if (::chdir("/proc/self/fdinfo") != 0) ::_exit(kExitMachine);
 }
 
+/// Where a child may write large files. It is killed at any time, so that its parent removes it.
+std::filesystem::path folder_of(pid_t child) {
+  std::error_code none;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(none);
+  return none ? "" : absolute(parent / fmt::format("assay-headers-{}", child));
+}
+
 /// Signals by which the parent is ended. Ctrl-C reaches every process of the terminal, and the
 /// parent decides when this one ends. They are blocked, for NVRTC's front end handles some itself
 /// from its first compile on, whatever was to become of them before.
@@ -162,6 +184,7 @@ class BlockedSignals {
   static_cast<void>(::nice(10));
   if (::getppid() != parent) ::_exit(0);
   if (::dup2(list, STDERR_FILENO) < 0) ::_exit(kExitMachine);
+  const std::filesystem::path folder = folder_of(::getpid());
   leave_working_directory();
   // Close the parent's other descriptors, above all the socket of the GPU's worker. They must be
   // closed when the parent closes them.
@@ -169,7 +192,7 @@ class BlockedSignals {
   if (own > 3) ::close_range(3, own - 1, 0);
   ::close_range(own + 1, ~0u, 0);
   set_limit(RLIMIT_CORE, 0);
-  set_limit(RLIMIT_FSIZE, kMaxListBytes);
+  set_limit(RLIMIT_FSIZE, kMaxPrecompiledBytes);
   ::signal(SIGXFSZ, SIG_IGN);
   // When memory runs out, this is the process to kill.
   if (const UniqueFd score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)); score) {
@@ -177,11 +200,12 @@ class BlockedSignals {
   }
   static_cast<void>(forbid_network_and_programs());  // an older system, too, must compile
   try {
+    PrecompiledHeaders precompiled(nvrtc, folder);
     FrameReader reader;
     while (const std::optional<std::string> request = receive_frame(fd, reader)) {
       json reply;
       try {
-        reply = compile_in_child(nvrtc, json::from_cbor(*request).get<Nvrtc::Unit>());
+        reply = compile_in_child(nvrtc, json::from_cbor(*request).get<Nvrtc::Unit>(), precompiled);
       } catch (const std::bad_alloc&) {
         ::_exit(kExitMachine);
       } catch (const std::exception& error) {
@@ -238,7 +262,14 @@ CompileProcess::CompileProcess(const Nvrtc& nvrtc) {
   if (pid < 0) fail("fork");
   if (pid == 0) run_child(nvrtc, child_end.get(), list.get(), parent);
   child_.emplace(pid);
+  folder_ = folder_of(pid);
   shared_bytes_ = child_->usage().value_or(ChildProcess::Usage{}).memory_bytes;
+}
+
+CompileProcess::~CompileProcess() {
+  child_.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
 }
 
 void CompileProcess::kill() const { child_->kill(); }

@@ -25,6 +25,7 @@ class CompileProcess {
   /// Forks. The child ends when the thread that called this ends, for whatever reason. Throws
   /// Error.
   explicit CompileProcess(const Nvrtc& nvrtc);
+  ~CompileProcess();
   CompileProcess(const CompileProcess&) = delete;
   CompileProcess& operator=(const CompileProcess&) = delete;
 
@@ -57,6 +58,7 @@ class CompileProcess {
   UniqueFd socket_;
   FrameReader reader_;
   std::optional<ChildProcess> child_;
+  std::filesystem::path folder_;    // the child's for large files, while it has one
   std::uint64_t shared_bytes_ = 0;  // memory that the child was born with
 };
 

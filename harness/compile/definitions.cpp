@@ -114,6 +114,10 @@ bool is_constant(const Definition& definition, const AllUses& uses) {
   return definition.is_integer && use.as_member && !use.in_condition;
 }
 
+bool reaches_toolkit(const Definition& definition, const AllUses& uses) {
+  return sets_up_toolkit(definition.name) || uses.at(definition.name).redefined();
+}
+
 void check_name(const std::string& name, std::string_view what) {
   if (!is_identifier(name)) throw UsageError("{} \"{}\" is no identifier", what, name);
 }
@@ -164,7 +168,7 @@ std::vector<std::pair<std::string, std::string>> definition_headers(
     }
     const std::string line = fmt::format("#define {} {}\n", name, text);
     define += line;
-    if (sets_up_toolkit(name) || uses.at(name).redefined()) continue;
+    if (reaches_toolkit(definition, uses)) continue;
     // The source may have undefined the macro; then it stays undefined.
     hide += fmt::format("#ifdef {0}\n#undef {0}\n#define assay_hidden_{0}\n#endif\n", name);
     show +=
@@ -182,6 +186,12 @@ std::vector<std::pair<std::string, std::string>> definition_headers(
                     outside.line, outside.file, outside.spelling, kShowHeader));
   }
   return headers;
+}
+
+bool reach_toolkit(const std::vector<Definition>& definitions, const SourceTree& source) {
+  const AllUses uses = uses_of(definitions, source);
+  return std::ranges::any_of(
+      definitions, [&](const Definition& definition) { return reaches_toolkit(definition, uses); });
 }
 
 std::vector<std::string> members_that_are_macros(const std::vector<Definition>& definitions,

@@ -40,6 +40,9 @@ inline constexpr const char* kDefinitionsHeader = "@define";
 std::vector<std::pair<std::string, std::string>> definition_headers(
     const std::vector<Definition>& definitions, const SourceTree& source);
 
+/// Whether toolkit headers see any of them, see above.
+bool reach_toolkit(const std::vector<Definition>& definitions, const SourceTree& source);
+
 /// The names with which the source cannot compile: they must be macros, because their values are
 /// words or an #if reads them, and the source also uses them as members.
 std::vector<std::string> members_that_are_macros(const std::vector<Definition>& definitions,

@@ -184,6 +184,8 @@ Nvrtc::Output Nvrtc::compile(const Unit& unit) const {
     texts.push_back(text.c_str());
   }
   for (const std::string& option : unit.options) options.push_back(option.c_str());
+  const std::string pre_include = "--pre-include=" + unit.pre_include;
+  if (!unit.pre_include.empty()) options.push_back(pre_include.c_str());
 
   nvrtcProgram handle = nullptr;
   api_->nvrtcCreateProgram(&handle, unit.text.c_str(), unit.name.c_str(),

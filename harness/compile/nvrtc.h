@@ -25,6 +25,8 @@ class Nvrtc {
     std::vector<std::string> options;
     std::vector<std::string> entries = {};  // kernels, as C++ names them
     bool wants_ptx = false;
+    std::string pre_include = {};  // the header to read ahead of the text, by its spelling
+    std::string includes = {};     // with which the text may as well begin, see PrecompiledHeaders
   };
 
   struct Output {
@@ -36,6 +38,7 @@ class Nvrtc {
     bool has_entries = true;     // false: nothing else is wrong than that one is not there
     bool knows_options = true;   // false: nothing was compiled, NVRTC does not know an option
     bool out_of_memory = false;  // of the process, not of what is compiled
+    bool precompiled = false;    // what the unit includes first came from a file
   };
 
   /// Throws Error when NVRTC is unfit; what is wrong with the unit is in the log.

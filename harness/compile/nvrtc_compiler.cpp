@@ -24,6 +24,7 @@
 #include "compile/cubin_cache.h"
 #include "compile/definitions.h"
 #include "compile/nvrtc.h"
+#include "compile/precompiled_headers.h"
 #include "compile/source_tree.h"
 
 namespace assay {
@@ -72,6 +73,7 @@ struct Work {
   std::vector<std::string> options;
   std::vector<std::pair<std::string, std::string>> headers = {};  // the source's and our own
   std::string key = {};
+  std::string includes = {};  // see Nvrtc::Unit
 };
 
 Work prepare(const CompileJob& job, const Nvrtc& nvrtc, bool for_emulator) {
@@ -89,7 +91,7 @@ Work prepare(const CompileJob& job, const Nvrtc& nvrtc, bool for_emulator) {
   work.key = hasher.hex();
   work.headers = definition_headers(definitions, work.source);
   work.headers.insert(work.headers.end(), work.source.headers.begin(), work.source.headers.end());
-  work.options.push_back(fmt::format("--pre-include={}", kDefinitionsHeader));
+  if (!reach_toolkit(definitions, work.source)) work.includes = leading_includes(work.source);
   const auto& toolkit = nvrtc.toolkit_options();
   work.options.insert(work.options.end(), toolkit.begin(), toolkit.end());
   // The tree has what is included in sight. What is not is found here, to be refused.
@@ -339,10 +341,10 @@ CompileProcess::Result NvrtcCompiler::Pool::compile_once(const Work& work, Task&
     if (task.cancelled) return {};
     task.process = &*process;
   }
-  CompileProcess::Result compiled =
-      process->compile({work.source.name, work.source.text, work.headers, work.options,
-                        work.job.entries, work.job.for_reading || options_.for_emulator},
-                       limits);
+  CompileProcess::Result compiled = process->compile(
+      {work.source.name, work.source.text, work.headers, work.options, work.job.entries,
+       work.job.for_reading || options_.for_emulator, kDefinitionsHeader, work.includes},
+      limits);
   const Lock lock(mutex_);
   task.process = nullptr;
   // cancel() may have killed the process even after it answered, so do not use it again.

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <fstream>
+#include <set>
 #include <thread>
 
 namespace assay {
@@ -45,6 +46,28 @@ TEST_F(CompileProcessTest, OneProcessCompilesManyTimes) {
     EXPECT_EQ(bad.end, End::done);
     EXPECT_FALSE(bad.output.ok);
     EXPECT_THAT(bad.output.log, ::testing::StartsWith("x.cu(1): error"));
+  }
+}
+
+// A limit of 4 MB for the child's files once let NVRTC make the file and not read it.
+TEST_F(CompileProcessTest, FromTheSecondOnWhatIsIncludedFirstComesFromAFile) {
+  Nvrtc::Unit halves = unit("extern \"C\" __global__ void k(__half* x) { *x = TWO; }\n");
+  halves.headers.emplace_back("@define", "#define TWO __half(2)\n");
+  halves.pre_include = "@define";
+  halves.includes = "#include <cuda_fp16.h>\n";
+  halves.text = halves.includes + halves.text;
+  const auto& toolkit = nvrtc_.toolkit_options();
+  halves.options = {"--gpu-architecture=sm_80", "-default-device"};
+  halves.options.insert(halves.options.end(), toolkit.begin(), toolkit.end());
+  std::vector<CompileProcess::Result> results;
+  for (int i = 0; i < 4; ++i) results.push_back(process_.compile(halves, kNever));
+  for (std::size_t i = 0; i < 4; ++i) {
+    ASSERT_TRUE(results[i].output.ok) << results[i].output.log;
+    EXPECT_EQ(results[i].output.precompiled, i > 0);
+    EXPECT_EQ(results[i].output.cubin, results[0].output.cubin);
+    EXPECT_EQ(results[i].output.log, results[0].output.log);
+    EXPECT_EQ(std::set(results[i].headers.begin(), results[i].headers.end()),
+              std::set(results[0].headers.begin(), results[0].headers.end()));
   }
 }
 

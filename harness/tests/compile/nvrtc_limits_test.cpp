@@ -133,8 +133,10 @@ TEST_F(NvrtcCompilerTest, TheDestructorCancelsAndLeavesNoProcess) {
   std::vector<std::future<CompileResult>> futures;
   {
     NvrtcCompiler compiler(options_);
+    CompileJob endless = job(kEndless);  // written once: a compiler may be reading it
     for (std::int64_t threads = 1; threads <= 4; ++threads) {
-      futures.push_back(compiler.submit(job(kEndless, threads)));
+      endless.config = {{"THREADS", threads}};
+      futures.push_back(compiler.submit(endless));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(100));  // let two start
   }
