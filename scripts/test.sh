@@ -11,7 +11,7 @@ scripts/setup.sh --browser --slurm &  # only tests need these
 setup=$!
 scripts/format.sh --check
 scripts/check_includes.sh
-scripts/build.sh
+scripts/build.sh all fuzz_once
 wait $setup
 scripts/torture.sh 8 &  # mostly waits
 torture=$!

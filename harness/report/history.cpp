@@ -279,9 +279,9 @@ std::string history_text(const std::vector<ResultHistory>& histories, const Term
   if (slower + faster + pending + few_runs > 0) text += '\n' + changes.text(terminal);
   return text +
          fmt::format(
-             "\n{} result{} over {} run{}: {} changes to slower, {} to faster, {} pending{}\n",
+             "\n{} result{} over {} run{}: {} change{} to slower, {} to faster, {} pending{}\n",
              histories.size(), histories.size() == 1 ? "" : "s", num_runs, num_runs == 1 ? "" : "s",
-             slower, faster, pending,
+             slower, slower == 1 ? "" : "s", faster, pending,
              few_runs == 0 ? "" : fmt::format(", {} with too few runs to tell", few_runs));
 }
 

@@ -61,7 +61,7 @@ TEST(HistoryBuilder, FindsTheChangeAndNamesWhatChangedBeside) {
               ElementsAre("driver 580.1 -> 581.2", "the machine code is the same"));
   const std::string text = history_text(histories);
   EXPECT_THAT(text, HasSubstr("run11 2026-01-12"));
-  EXPECT_THAT(text, HasSubstr("1 changes to slower, 0 to faster, 0 pending"));
+  EXPECT_THAT(text, HasSubstr("1 change to slower, 0 to faster, 0 pending"));
 }
 
 TEST(HistoryBuilder, PutsRunsInTheOrderOfTheirTime) {
