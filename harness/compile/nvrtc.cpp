@@ -112,12 +112,12 @@ Nvrtc::Nvrtc() {
   api_ = std::make_unique<Api>(Library(
       "NVRTC", kLibraryNames, toolkit_libraries(),
       "install the CUDA toolkit 12.8 or later (or its cuda-nvrtc package), or set CUDA_HOME"));
-  int minor = 0, num_archs = 0;
-  api_->nvrtcVersion(&major_version_, &minor);
+  int major = 0, minor = 0, num_archs = 0;
+  api_->nvrtcVersion(&major, &minor);
   api_->nvrtcGetNumSupportedArchs(&num_archs);
   archs_.resize(static_cast<std::size_t>(std::max(num_archs, 0)));
   api_->nvrtcGetSupportedArchs(archs_.data());
-  version_ = fmt::format("{}.{}", major_version_, minor);
+  version_ = fmt::format("{}.{}", major, minor);
 
   const fs::path file = path_of_library(reinterpret_cast<void*>(api_->nvrtcVersion.address));
   std::error_code ignored;

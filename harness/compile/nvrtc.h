@@ -47,8 +47,6 @@ class Nvrtc {
   /// "13.0"
   const std::string& version() const { return version_; }
 
-  int major_version() const { return major_version_; }
-
   /// Throws UsageError, which names the architectures that it compiles for, unless `arch`, such as
   /// "90a", is one of them.
   void check_arch(const std::string& arch) const;
@@ -75,7 +73,6 @@ class Nvrtc {
   void find_toolkit(const std::filesystem::path& library);
 
   std::unique_ptr<Api> api_;
-  int major_version_ = 0;
   std::string version_;
   std::vector<int> archs_;  // without their letters: 75, 90, 120
   std::string warning_;

@@ -20,8 +20,6 @@ struct GpuOptions {
   std::filesystem::path worker_program;
   /// If a trial takes longer than this, beyond the time for its measuring, it hangs.
   double hang_timeout_s = 10;
-  /// How many workers may die in a row without an answer. After that the GPU counts as lost.
-  int max_failed_starts = 3;
 };
 
 class GpuWorkers;

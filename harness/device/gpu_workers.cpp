@@ -28,6 +28,8 @@ using Event = WorkerProcess::Event;
 
 // cuInit takes seconds on a host with several GPUs and no persistence daemon.
 constexpr double kStartTimeoutS = 60;
+// So many workers that die in a row without an answer mean that the GPU is lost.
+constexpr int kMaxFailedStarts = 3;
 // A worker that rests need not start again, nor load cuBLAS again, which takes 0.45 s (H200). A
 // resting worker holds up to a gigabyte of the GPU's memory.
 constexpr std::size_t kMostResting = 2;
@@ -134,7 +136,7 @@ void GpuWorkers::await_ready() {
     }
     // If the first worker itself refused (no driver, no such GPU), another would refuse too.
     if (refused_ && info_.name.empty()) throw Error(start_failure_);
-    if (++failed_starts >= options_.max_failed_starts) throw lost();
+    if (++failed_starts >= kMaxFailedStarts) throw lost();
     resting_.clear();  // the GPU may take one process at a time
     launch();
   }
