@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/device_info.h"
@@ -37,6 +38,11 @@ class Bindings {
   /// Then no expression that names it has an answer. That is no error until one of them is
   /// evaluated.
   void set_let(int slot, const Expr& expr);
+  /// Gives a let the value that it was evaluated to before.
+  void set_let(int slot, std::int64_t value) {
+    num_unanswered_ -= std::exchange(unanswered_[static_cast<std::size_t>(slot)], std::uint8_t{0});
+    set(slot, value);
+  }
 
   /// What a let's slot holds; nothing for one that has no answer.
   std::optional<std::int64_t> let(int slot) const {

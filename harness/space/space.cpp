@@ -73,6 +73,7 @@ Space::Impl::Impl(const KernelSpec& kernel_spec, const Problem& the_problem,
   for (const LetSpec& spec : kernel.lets) {
     const int slot = kernel.symbols.find(spec.name);
     lets.push_back({slot, spec.value.expr, level_of(spec.value.expr), false});
+    trace(lets.back());
     let_of_slot[slot] = static_cast<int>(lets.size()) - 1;
     level_of_slot[slot] = lets.back().level;
   }
@@ -92,6 +93,28 @@ std::size_t Space::Impl::level_of(const Expr& expr) const {
   std::size_t level = 0;
   for (const int slot : expr.slots()) level = std::max(level, level_of_slot[slot]);
   return level;
+}
+
+/// How large a table is of what depends on these parameters, and is asked for where so many are
+/// bound. 0: it would not be asked again, or is too large.
+std::size_t Space::Impl::table_entries(const std::vector<std::size_t>& of_params,
+                                       std::size_t level) const {
+  const std::uint64_t combinations = raw(of_params);
+  return of_params.size() < level && combinations <= kMostTableEntries ? combinations : 0;
+}
+
+/// Finds the parameters that a let reads, through lets before it too, and whether it has a table.
+void Space::Impl::trace(Let& let) const {
+  std::set<std::size_t> read;
+  for (const int slot : let.expr.slots()) {
+    if (param_of_slot[slot] >= 0) read.insert(static_cast<std::size_t>(param_of_slot[slot]));
+    if (let_of_slot[slot] < 0) continue;
+    const std::vector<std::size_t>& through =
+        lets[static_cast<std::size_t>(let_of_slot[slot])].params;
+    read.insert(through.begin(), through.end());
+  }
+  let.params.assign(read.begin(), read.end());
+  let.table_entries = table_entries(let.params, let.level);
 }
 
 /// Finds all that the constraint reads, through lets too.
@@ -121,15 +144,8 @@ void Space::Impl::place(std::size_t index) {
   Constraint& constraint = constraints[index];
   const std::size_t level = constraint.params.empty() ? 0 : constraint.params.back() + 1;
   levels[level].constraints.push_back(index);
-  std::uint64_t combinations = 1;
-  for (const std::size_t param : constraint.params) {
-    combinations = saturating_multiply(combinations, params[param].values.size());
-  }
-  const bool asked_again = constraint.params.size() < level;
-  if (asked_again && combinations <= kMostTableEntries) {
-    constraint.table_entries = combinations;
-    return;
-  }
+  constraint.table_entries = table_entries(constraint.params, level);
+  if (constraint.table_entries > 0) return;
   for (const std::size_t let : constraint.lets) lets[let].is_read = true;
   constraint.lets.clear();
   std::set<std::size_t> known_at;

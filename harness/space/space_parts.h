@@ -18,8 +18,10 @@ struct Space::Impl {
   struct Let {
     int slot;
     Expr expr;
-    std::size_t level;  // where all that it reads is bound, directly or not
-    bool is_read;       // by a constraint without a table
+    std::size_t level;                     // where all that it reads is bound, directly or not
+    bool is_read;                          // by a constraint without a table
+    std::vector<std::size_t> params = {};  // what it depends on, ascending
+    std::size_t table_entries = 0;         // 0: its values are not kept
   };
   struct Constraint {
     Expr expr;
@@ -60,6 +62,8 @@ struct Space::Impl {
   std::uint64_t raw(const std::vector<std::size_t>& of_params) const;
 
   std::size_t level_of(const Expr& expr) const;
+  std::size_t table_entries(const std::vector<std::size_t>& of_params, std::size_t level) const;
+  void trace(Let& let) const;
   void trace(Constraint& constraint) const;
   void place(std::size_t index);
   bool holds(const Constraint& constraint, Bindings& bindings) const;
@@ -101,6 +105,8 @@ class Space::Walk {
   bool survives(std::size_t level, std::size_t depth);
   void check_limits() const;
   bool holds(std::size_t index);
+  void set_let(std::size_t index);
+  std::size_t entry_of(const std::vector<std::size_t>& params) const;
 
   const Impl& space_;
   const std::vector<std::size_t> params_;
@@ -109,7 +115,8 @@ class Space::Walk {
   std::vector<int> point_;
   std::vector<std::uint64_t> removed_;
   std::vector<std::vector<Answer>> tables_;  // of each constraint, by its parameters' indices
-  std::vector<std::vector<int>> orders_;     // of the values of each parameter, where drawn
+  std::vector<std::vector<std::int64_t>> let_tables_;  // likewise of each let
+  std::vector<std::vector<int>> orders_;  // of the values of each parameter, where drawn
   std::uint64_t num_steps_ = 0;
   // Of the run under way.
   WalkLimits limits_;
