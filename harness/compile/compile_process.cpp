@@ -41,7 +41,7 @@
 namespace assay {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nvrtc::Unit, name, text, headers, options, entries, wants_ptx,
-                                   pre_include, includes)
+                                   pre_include, leading_includes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nvrtc::Output, ok, log, cubin, ptx, symbols, has_entries,
                                    out_of_memory, precompiled)
 
@@ -56,8 +56,10 @@ constexpr double kEndPatienceS = 5;
 constexpr double kLookPeriodS = 0.05;
 
 // A reply has to fit into a frame. The list names a header as often as it is included, and twenty
-// headers that each include the next one twice do that a million times.
+// headers that each include the next one twice do that a million times. The file of the list ends a
+// little later, in the middle of a line.
 constexpr std::size_t kMaxListBytes = 4 << 20;
+constexpr off_t kListFileBytes = (4 << 20) + (64 << 10);
 // NVRTC keeps at most 256 MiB of headers in a file.
 constexpr rlim_t kMaxPrecompiledBytes = 300 << 20;
 constexpr std::size_t kMaxChildLogBytes = 8 << 20;
@@ -67,13 +69,11 @@ constexpr std::size_t kMaxChildLogBytes = 8 << 20;
               std::generic_category().message(errno));
 }
 
-/// Reads what stands on stderr, at most kMaxListBytes of it, and clears it.
+/// Reads what stands on stderr. The next list overwrites it.
 std::string take_list() {
-  const auto num_bytes = static_cast<std::size_t>(::lseek(STDERR_FILENO, 0, SEEK_CUR));
-  std::string list(std::min(num_bytes, kMaxListBytes), '\0');
+  std::string list(static_cast<std::size_t>(::lseek(STDERR_FILENO, 0, SEEK_CUR)), '\0');
   const ssize_t size = ::pread(STDERR_FILENO, list.data(), list.size(), 0);
   list.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  [[maybe_unused]] const int code = ::ftruncate(STDERR_FILENO, 0);
   ::lseek(STDERR_FILENO, 0, SEEK_SET);
   return list;
 }
@@ -97,7 +97,8 @@ json compile_in_child(const Nvrtc& nvrtc, Nvrtc::Unit unit, PrecompiledHeaders& 
     headers = file->headers;
     output = precompiled.compile(unit, *file);
   }
-  // What fails is compiled as it was written, so that all that is said is of what was written.
+  // An error must be the source's own and name the source's own lines. So a source that fails is
+  // compiled once more, as it was written.
   if (!output.ok) output = nvrtc.compile(unit);
   if (!output.knows_options) {
     // NVRTC 13.0 knows the two, which are in no manual. Another may not, and then lists nothing.
@@ -151,7 +152,8 @@ void leave_working_directory() {
   if (::chdir("/proc/self/fdinfo") != 0) ::_exit(kExitMachine);
 }
 
-/// Where a child may write large files. It is killed at any time, so that its parent removes it.
+/// The folder in which a child makes files of headers. The child can be killed at any time, so its
+/// parent removes the folder.
 std::filesystem::path folder_of(pid_t child) {
   std::error_code none;
   const std::filesystem::path parent = std::filesystem::temp_directory_path(none);
@@ -254,8 +256,11 @@ CompileProcess::CompileProcess(const Nvrtc& nvrtc) {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
   socket_ = UniqueFd(ends[0]);
   const UniqueFd child_end(ends[1]);
-  const UniqueFd list(::memfd_create("headers", MFD_CLOEXEC));
-  if (!list) fail("memfd_create");
+  const UniqueFd list(::memfd_create("headers", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!list || ::ftruncate(list.get(), kListFileBytes) != 0 ||
+      ::fcntl(list.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) != 0) {
+    fail("memfd_create");
+  }
   const pid_t parent = ::getpid();
   const BlockedSignals blocked;  // ahead of the fork: the child must never be without
   const pid_t pid = ::fork();

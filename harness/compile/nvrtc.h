@@ -25,8 +25,8 @@ class Nvrtc {
     std::vector<std::string> options;
     std::vector<std::string> entries = {};  // kernels, as C++ names them
     bool wants_ptx = false;
-    std::string pre_include = {};  // the header to read ahead of the text, by its spelling
-    std::string includes = {};     // with which the text may as well begin, see PrecompiledHeaders
+    std::string pre_include = {};       // the header to read ahead of the text, by its spelling
+    std::string leading_includes = {};  // those of the toolkit, see PrecompiledHeaders
   };
 
   struct Output {

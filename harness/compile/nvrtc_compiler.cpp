@@ -73,7 +73,7 @@ struct Work {
   std::vector<std::string> options;
   std::vector<std::pair<std::string, std::string>> headers = {};  // the source's and our own
   std::string key = {};
-  std::string includes = {};  // see Nvrtc::Unit
+  std::string leading_includes = {};  // see Nvrtc::Unit
 };
 
 Work prepare(const CompileJob& job, const Nvrtc& nvrtc, bool for_emulator) {
@@ -91,7 +91,10 @@ Work prepare(const CompileJob& job, const Nvrtc& nvrtc, bool for_emulator) {
   work.key = hasher.hex();
   work.headers = definition_headers(definitions, work.source);
   work.headers.insert(work.headers.end(), work.source.headers.begin(), work.source.headers.end());
-  if (!reach_toolkit(definitions, work.source)) work.includes = leading_includes(work.source);
+  work.leading_includes = leading_includes(work.source);
+  if (!work.leading_includes.empty() && reach_toolkit(definitions, work.source)) {
+    work.leading_includes.clear();
+  }
   const auto& toolkit = nvrtc.toolkit_options();
   work.options.insert(work.options.end(), toolkit.begin(), toolkit.end());
   // The tree has what is included in sight. What is not is found here, to be refused.
@@ -343,7 +346,7 @@ CompileProcess::Result NvrtcCompiler::Pool::compile_once(const Work& work, Task&
   }
   CompileProcess::Result compiled = process->compile(
       {work.source.name, work.source.text, work.headers, work.options, work.job.entries,
-       work.job.for_reading || options_.for_emulator, kDefinitionsHeader, work.includes},
+       work.job.for_reading || options_.for_emulator, kDefinitionsHeader, work.leading_includes},
       limits);
   const Lock lock(mutex_);
   task.process = nullptr;

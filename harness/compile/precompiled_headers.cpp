@@ -94,8 +94,8 @@ std::string leading_includes(const SourceTree& source) {
 }
 
 PrecompiledHeaders::File* PrecompiledHeaders::find(const Nvrtc::Unit& unit) {
-  if (unit.includes.empty() || folder_.empty()) return nullptr;
-  File& file = files_[fmt::format("{}{}", unit.includes, fmt::join(unit.options, " "))];
+  if (unit.leading_includes.empty() || folder_.empty()) return nullptr;
+  File& file = files_[fmt::format("{}{}", unit.leading_includes, fmt::join(unit.options, " "))];
   if (++file.num_asked == 2 && num_bytes_ < kMaxBytes) file.fd = make(unit);
   return file.fd ? &file : nullptr;
 }
@@ -103,7 +103,7 @@ PrecompiledHeaders::File* PrecompiledHeaders::find(const Nvrtc::Unit& unit) {
 UniqueFd PrecompiledHeaders::make(const Nvrtc::Unit& unit) {
   if (::mkdir(folder_.c_str(), 0700) != 0) return {};
   const std::string path = folder_ / "headers";
-  Nvrtc::Unit beginning{unit.name, unit.includes, {}, unit.options};
+  Nvrtc::Unit beginning{unit.name, unit.leading_includes, {}, unit.options};
   beginning.options.push_back("--create-pch=" + path);
   const Nvrtc::Output output = nvrtc_.compile(beginning);
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -118,8 +118,8 @@ Nvrtc::Output PrecompiledHeaders::compile(const Nvrtc::Unit& unit, const File& f
   // What the file has must be what the text begins with, so that the definitions come later. The
   // headers do not see them either way.
   Nvrtc::Unit begun = unit;
-  begun.text = fmt::format("{}#include \"{}\"\n#line 1 \"{}\"\n{}", unit.includes, unit.pre_include,
-                           unit.name, unit.text);
+  begun.text = fmt::format("{}#include \"{}\"\n#line 1 \"{}\"\n{}", unit.leading_includes,
+                           unit.pre_include, unit.name, unit.text);
   begun.pre_include.clear();
   begun.options.push_back("--use-pch=" + path);
   Nvrtc::Output output = nvrtc_.compile(begun);

@@ -16,28 +16,28 @@ namespace assay {
 /// stands there: lines of #include, in their order.
 std::string leading_includes(const SourceTree& source);
 
-/// Files in which NVRTC keeps what it made of headers, so that a process need not parse the headers
-/// for each configuration: a small kernel with cooperative_groups.h compiles in 1.5 s, and in 0.25
-/// s from a file; with cuda_fp16.h in 0.10 s and 0.08 s. A file has 9 MB for cuda_bf16.h, 130 MB
-/// for cooperative_groups.h and 160 MB for CUB's block operations.
+/// Files of headers that NVRTC has parsed. A process parses the headers once, not for each
+/// configuration: a small kernel with cooperative_groups.h compiles in 1.5 s, and in 0.25 s from a
+/// file; with cuda_fp16.h in 0.10 s and 0.08 s. A file has 9 MB for cuda_bf16.h, 130 MB for
+/// cooperative_groups.h and 160 MB for CUB's block operations.
 ///
-/// NVRTC takes its memory back from a file, at the addresses at which it was. So a file serves only
-/// the process that made it.
+/// A file holds NVRTC's memory, and NVRTC restores the memory at the same addresses. So only the
+/// process that made a file can use the file.
 class PrecompiledHeaders {
  public:
-  /// Files are made in `folder`, which must not be there yet, and are deleted before they are used.
-  /// There are none where the folder cannot be made.
+  /// Makes files in `folder`, which must not exist yet, and deletes each before its first use.
+  /// Where the folder cannot be made, no file is.
   PrecompiledHeaders(const Nvrtc& nvrtc, const std::filesystem::path& folder)
       : nvrtc_(nvrtc), folder_(folder) {}
 
   struct File {
     int num_asked = 0;
     UniqueFd fd;
-    std::vector<std::string> headers;  // that are in it; for who compiles to fill and to read
+    std::vector<std::string> headers;  // in the file; the caller lists and reads them
   };
 
-  /// The file of what the unit includes first, made when a second unit asks for it; otherwise, or
-  /// when it cannot be made, nullptr: then all is parsed, which only takes longer.
+  /// The file of the unit's leading includes. The second unit that asks makes the file. nullptr for
+  /// the first, and where no file can be made: to parse the headers then only takes longer.
   File* find(const Nvrtc::Unit& unit);
 
   /// Compiles the unit to what Nvrtc::compile() makes of it. After an error the log may differ.

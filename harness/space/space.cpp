@@ -72,15 +72,17 @@ Space::Impl::Impl(const KernelSpec& kernel_spec, const Problem& the_problem,
   // A let reads only lets before it.
   for (const LetSpec& spec : kernel.lets) {
     const int slot = kernel.symbols.find(spec.name);
-    lets.push_back({slot, spec.value.expr, level_of(spec.value.expr), false});
-    trace(lets.back());
+    Let let{slot, spec.value.expr, 0, false, params_of(spec.value.expr)};
+    let.level = level_of(let.params);
+    let.table_entries = table_entries(let.params, let.level);
+    lets.push_back(std::move(let));
     let_of_slot[slot] = static_cast<int>(lets.size()) - 1;
     level_of_slot[slot] = lets.back().level;
   }
   levels.resize(params.size() + 1);
   for (std::size_t i = 0; i < kernel.constraints.size(); ++i) {
-    constraints.push_back({kernel.constraints[i].expr, {}, {}, 0});
-    trace(constraints[i]);
+    const Expr& expr = kernel.constraints[i].expr;
+    constraints.push_back({expr, lets_of(expr), params_of(expr), 0});
     place(i);
   }
   for (std::size_t i = 0; i < lets.size(); ++i) {
@@ -88,11 +90,9 @@ Space::Impl::Impl(const KernelSpec& kernel_spec, const Problem& the_problem,
   }
 }
 
-/// How many parameters are bound once all that `expr` reads is.
-std::size_t Space::Impl::level_of(const Expr& expr) const {
-  std::size_t level = 0;
-  for (const int slot : expr.slots()) level = std::max(level, level_of_slot[slot]);
-  return level;
+/// How many parameters are bound once these are.
+std::size_t Space::Impl::level_of(const std::vector<std::size_t>& of_params) {
+  return of_params.empty() ? 0 : of_params.back() + 1;
 }
 
 /// How large a table is of what depends on these parameters, and is asked for where so many are
@@ -103,46 +103,42 @@ std::size_t Space::Impl::table_entries(const std::vector<std::size_t>& of_params
   return of_params.size() < level && combinations <= kMostTableEntries ? combinations : 0;
 }
 
-/// Finds the parameters that a let reads, through lets before it too, and whether it has a table.
-void Space::Impl::trace(Let& let) const {
+/// The parameters that `expr` reads, directly or through lets, ascending.
+std::vector<std::size_t> Space::Impl::params_of(const Expr& expr) const {
   std::set<std::size_t> read;
-  for (const int slot : let.expr.slots()) {
+  for (const int slot : expr.slots()) {
     if (param_of_slot[slot] >= 0) read.insert(static_cast<std::size_t>(param_of_slot[slot]));
     if (let_of_slot[slot] < 0) continue;
-    const std::vector<std::size_t>& through =
-        lets[static_cast<std::size_t>(let_of_slot[slot])].params;
+    const auto& through = lets[static_cast<std::size_t>(let_of_slot[slot])].params;
     read.insert(through.begin(), through.end());
   }
-  let.params.assign(read.begin(), read.end());
-  let.table_entries = table_entries(let.params, let.level);
+  return {read.begin(), read.end()};
 }
 
-/// Finds all that the constraint reads, through lets too.
-void Space::Impl::trace(Constraint& constraint) const {
-  std::vector<bool> reads_param(params.size()), reads_let(lets.size());
-  const auto mark = [&](const Expr& expr) {
-    for (const int slot : expr.slots()) {
-      if (param_of_slot[slot] >= 0) reads_param[param_of_slot[slot]] = true;
-      if (let_of_slot[slot] >= 0) reads_let[let_of_slot[slot]] = true;
+/// The lets that `expr` reads, directly or through others, in their order.
+std::vector<std::size_t> Space::Impl::lets_of(const Expr& expr) const {
+  std::vector<bool> is_read(lets.size());
+  const auto mark = [&](const Expr& reader) {
+    for (const int slot : reader.slots()) {
+      if (let_of_slot[slot] >= 0) is_read[let_of_slot[slot]] = true;
     }
   };
-  mark(constraint.expr);
+  mark(expr);
   // From the last let to the first, as each reads only those before it.
   for (std::size_t i = lets.size(); i-- > 0;) {
-    if (reads_let[i]) mark(lets[i].expr);
+    if (is_read[i]) mark(lets[i].expr);
   }
+  std::vector<std::size_t> read;
   for (std::size_t i = 0; i < lets.size(); ++i) {
-    if (reads_let[i]) constraint.lets.push_back(i);
+    if (is_read[i]) read.push_back(i);
   }
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    if (reads_param[i]) constraint.params.push_back(i);
-  }
+  return read;
 }
 
 /// Chooses the level of a constraint and whether it has a table; without one, its lets get levels.
 void Space::Impl::place(std::size_t index) {
   Constraint& constraint = constraints[index];
-  const std::size_t level = constraint.params.empty() ? 0 : constraint.params.back() + 1;
+  const std::size_t level = level_of(constraint.params);
   levels[level].constraints.push_back(index);
   constraint.table_entries = table_entries(constraint.params, level);
   if (constraint.table_entries > 0) return;

@@ -61,10 +61,10 @@ struct Space::Impl {
   /// never wrap.
   std::uint64_t raw(const std::vector<std::size_t>& of_params) const;
 
-  std::size_t level_of(const Expr& expr) const;
+  static std::size_t level_of(const std::vector<std::size_t>& of_params);
   std::size_t table_entries(const std::vector<std::size_t>& of_params, std::size_t level) const;
-  void trace(Let& let) const;
-  void trace(Constraint& constraint) const;
+  std::vector<std::size_t> params_of(const Expr& expr) const;
+  std::vector<std::size_t> lets_of(const Expr& expr) const;
   void place(std::size_t index);
   bool holds(const Constraint& constraint, Bindings& bindings) const;
 };

@@ -67,7 +67,7 @@ Space::Size Space::size(std::uint64_t max_steps, double max_seconds) const {
   for (std::size_t i = 0; size.whole && i < impl.constraints.size(); ++i) {
     const auto key = [&](std::size_t constraint) {
       const auto& params = impl.constraints[constraint].params;
-      return std::pair(params.empty() ? 0 : params.back() + 1, constraint);
+      return std::pair(Impl::level_of(params), constraint);
     };
     std::uint64_t points = 1;
     for (const Counted& group : counted) {

@@ -54,8 +54,8 @@ TEST_F(CompileProcessTest, FromTheSecondOnWhatIsIncludedFirstComesFromAFile) {
   Nvrtc::Unit halves = unit("extern \"C\" __global__ void k(__half* x) { *x = TWO; }\n");
   halves.headers.emplace_back("@define", "#define TWO __half(2)\n");
   halves.pre_include = "@define";
-  halves.includes = "#include <cuda_fp16.h>\n";
-  halves.text = halves.includes + halves.text;
+  halves.leading_includes = "#include <cuda_fp16.h>\n";
+  halves.text = halves.leading_includes + halves.text;
   const auto& toolkit = nvrtc_.toolkit_options();
   halves.options = {"--gpu-architecture=sm_80", "-default-device"};
   halves.options.insert(halves.options.end(), toolkit.begin(), toolkit.end());
